@@ -1,0 +1,170 @@
+"""harness-adapters: one LoRA adapter per model and coding-agent harness.
+
+A plugin needs nothing but this module and the public modules it names. What runs things
+(``rollout``, ``run`` ...) is loaded on first use, so that a plugin stays light to import.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pluggy import HookimplMarker
+
+from harness_adapters.errors import (
+    AgentError,
+    BadInput,
+    BrokenTask,
+    HarnessAdaptersError,
+    InfraError,
+    MissingPrerequisite,
+    PluginError,
+)
+from harness_adapters.gateway.guard.actions import (
+    Action,
+    ConnectHost,
+    InstallPackage,
+    ReadPath,
+    RunCommand,
+    Unparsed,
+    WritePath,
+)
+from harness_adapters.gateway.guard.calls import ToolCall
+from harness_adapters.gateway.guard.ledger import Ledger
+from harness_adapters.gateway.transcript import Decision, JudgedCall, Row, Transcript, Turn
+from harness_adapters.plugins import API_VERSION, Plugins
+from harness_adapters.protocols import (
+    GuardRule,
+    HarnessDriver,
+    Options,
+    Register,
+    RewardShaper,
+    TaskKind,
+)
+from harness_adapters.sandbox.base import (
+    ExecResult,
+    FileEntry,
+    Isolation,
+    Mount,
+    ResourceLimits,
+    Sandbox,
+    SandboxProcess,
+    SandboxProvider,
+    SandboxSpec,
+    User,
+)
+from harness_adapters.types import (
+    Attempt,
+    AuxiliaryRequest,
+    Ended,
+    Endpoint,
+    Finding,
+    Flag,
+    HarnessExit,
+    Limits,
+    Outcome,
+    Provenance,
+    RewardTerm,
+    Rollout,
+    Sampling,
+    Session,
+    Severity,
+    Task,
+    TaskMetadata,
+    TaskPolicy,
+    Toolchain,
+    Verdict,
+)
+
+if TYPE_CHECKING:
+    from harness_adapters.loop import rollout
+    from harness_adapters.run import RunResult, run
+    from harness_adapters.tasks.bundle import load_task, load_tasks
+
+__version__ = "0.1.0"
+hookimpl = HookimplMarker("harness_adapters")
+
+_LAZY = {
+    "RunResult": "harness_adapters.run",
+    "load_task": "harness_adapters.tasks.bundle",
+    "load_tasks": "harness_adapters.tasks.bundle",
+    "rollout": "harness_adapters.loop",
+    "run": "harness_adapters.run",
+}
+
+__all__ = [
+    "API_VERSION",
+    "Action",
+    "AgentError",
+    "Attempt",
+    "AuxiliaryRequest",
+    "BadInput",
+    "BrokenTask",
+    "ConnectHost",
+    "Decision",
+    "Ended",
+    "Endpoint",
+    "ExecResult",
+    "FileEntry",
+    "Finding",
+    "Flag",
+    "GuardRule",
+    "HarnessAdaptersError",
+    "HarnessDriver",
+    "HarnessExit",
+    "InfraError",
+    "InstallPackage",
+    "Isolation",
+    "JudgedCall",
+    "Ledger",
+    "Limits",
+    "MissingPrerequisite",
+    "Mount",
+    "Options",
+    "Outcome",
+    "PluginError",
+    "Plugins",
+    "Provenance",
+    "ReadPath",
+    "Register",
+    "ResourceLimits",
+    "RewardShaper",
+    "RewardTerm",
+    "Rollout",
+    "Row",
+    "RunCommand",
+    "RunResult",
+    "Sampling",
+    "Sandbox",
+    "SandboxProcess",
+    "SandboxProvider",
+    "SandboxSpec",
+    "Session",
+    "Severity",
+    "Task",
+    "TaskKind",
+    "TaskMetadata",
+    "TaskPolicy",
+    "ToolCall",
+    "Toolchain",
+    "Transcript",
+    "Turn",
+    "Unparsed",
+    "User",
+    "Verdict",
+    "WritePath",
+    "hookimpl",
+    "load_task",
+    "load_tasks",
+    "rollout",
+    "run",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if module := _LAZY.get(name):
+        import importlib
+
+        value = getattr(importlib.import_module(module), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,1 @@
+"""The reverse proxy between harness and engine: sessions, dialects, capture and guard."""

@@ -1,0 +1,1 @@
+"""Places where agents' programs run: ``process`` (no boundary) and ``bubblewrap``."""

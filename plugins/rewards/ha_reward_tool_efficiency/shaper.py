@@ -1,0 +1,25 @@
+"""``weight * (1 - calls / horizon)`` for solved rollouts, never below 0 (the published recipe)."""
+
+from __future__ import annotations
+
+from harness_adapters import Attempt, BadInput, Options, Outcome, RewardTerm, did_you_mean
+
+
+class ToolEfficiency:
+    """Options: ``weight`` (default 0.1) and ``horizon`` (default 15 calls)."""
+
+    def __init__(self, options: Options) -> None:
+        for name in options:
+            if name not in ("weight", "horizon"):
+                hint = did_you_mean(name, ("weight", "horizon"))
+                raise BadInput(f"reward tool_efficiency has no option {name!r}{hint}")
+        self.weight = float(options.get("weight", 0.1))
+        self.horizon = float(options.get("horizon", 15))
+        if self.horizon <= 0:
+            raise BadInput("reward tool_efficiency: horizon must be above 0")
+
+    def shape(self, attempt: Attempt) -> RewardTerm:
+        value = 0.0
+        if attempt.outcome is Outcome.SOLVED:
+            value = max(0.0, self.weight * (1 - attempt.transcript.calls / self.horizon))
+        return RewardTerm(name="tool_efficiency", value=value)
