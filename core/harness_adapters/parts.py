@@ -1,0 +1,131 @@
+"""From names to objects: which components a run uses, and where each came from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from harness_adapters.errors import BadInput, did_you_mean
+from harness_adapters.gateway.guard.judge import Guard, LoadedRule
+from harness_adapters.plugins import BUILTIN, Plugins, canonical
+from harness_adapters.protocols import HarnessDriver, Options, RewardShaper, TaskKind
+from harness_adapters.tasks.self_graded import SELF_GRADED, SelfGraded
+from harness_adapters.types import Provenance, Task
+
+KINDS_OF_OPTIONS = ("harness", "guards", "rewards")
+ComponentOptions = Mapping[str, Mapping[str, Options]]
+"""``{"guards": {"tamper": {...}}, "rewards": {...}, "harness": {...}}``: a recipe's tables."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parts:
+    """The components of one run, created."""
+
+    harness: str
+    driver: HarnessDriver
+    kinds: Mapping[str, TaskKind]
+    guard: Guard
+    rewards: Mapping[str, RewardShaper]
+    provenance: tuple[Provenance, ...]
+    options: dict[str, dict[str, object]]
+
+
+def make_parts(
+    plugins: Plugins,
+    *,
+    harness: str,
+    kinds: Iterable[str],
+    guards: Sequence[str] | None = None,
+    rewards: Sequence[str] | None = None,
+    options: ComponentOptions | None = None,
+) -> Parts:
+    """Create what a run needs.
+
+    :param guards: names; ``None`` for every built-in one, empty for none at all.
+    :param rewards: names; ``None`` for every built-in one.
+    :raises PluginError: one of them is not there or does not start. A run never goes on with
+        fewer guards than asked for.
+    :raises BadInput: options for a component that the run does not use.
+    """
+    options = options or {}
+    guard_names = plugins.default_guards() if guards is None else _unique("guard", guards)
+    if rewards is None:
+        built_in = plugins.rewards.components.items()
+        reward_names = sorted(name for name, c in built_in if c.distribution == BUILTIN)
+    else:
+        reward_names = _unique("reward", rewards)
+    used = {"harness": [canonical(harness)], "guards": guard_names, "rewards": reward_names}
+    _check_options(options, used)
+    rules = []
+    for name in guard_names:
+        component = plugins.guards.get(name)
+        given = dict(options.get("guards", {}).get(name, {}))
+        rules.append(
+            LoadedRule(
+                name=name,
+                rule=plugins.guards.create(name, given),
+                distribution=component.distribution,
+                version=component.version,
+                options=given,
+            )
+        )
+    kind_names = sorted(set(kinds) - {SELF_GRADED})
+    used_components = [
+        plugins.harnesses.get(harness),
+        *(plugins.tasks.get(name) for name in kind_names),
+        *(plugins.guards.get(name) for name in guard_names),
+        *(plugins.rewards.get(name) for name in reward_names),
+    ]
+    harness_options = options.get("harness", {}).get(canonical(harness))
+    return Parts(
+        harness=canonical(harness),
+        driver=plugins.harnesses.create(harness, harness_options),
+        kinds={SELF_GRADED: SelfGraded(), **{n: plugins.tasks.create(n) for n in kind_names}},
+        guard=Guard(rules),
+        rewards={
+            name: plugins.rewards.create(name, options.get("rewards", {}).get(name))
+            for name in reward_names
+        },
+        provenance=tuple(component.provenance for component in used_components),
+        options={
+            f"{kind}.{name}": dict(given)
+            for kind, tables in options.items()
+            for name, given in tables.items()
+        },
+    )
+
+
+def known_kinds(plugins: Plugins, tasks: Sequence[Task]) -> tuple[list[Task], list[BadInput]]:
+    """Tasks whose kind is installed, and one error for each task whose kind is not."""
+    good: list[Task] = []
+    bad: list[BadInput] = []
+    for task in tasks:
+        if task.kind == SELF_GRADED or canonical(task.kind) in plugins.tasks.components:
+            good.append(task)
+            continue
+        hint = did_you_mean(task.kind, plugins.tasks.components)
+        bad.append(
+            BadInput(
+                f"{task.path / 'task.toml'}: metadata.harness_adapters.kind: "
+                f"no task kind {task.kind!r} is installed{hint}"
+            )
+        )
+    return good, bad
+
+
+def _unique(kind: str, names: Sequence[str]) -> list[str]:
+    unique = sorted({canonical(name) for name in names})
+    if len(unique) < len(names):
+        raise BadInput(f"a {kind} is named twice: {', '.join(names)}")
+    return unique
+
+
+def _check_options(options: ComponentOptions, used: Mapping[str, Sequence[str]]) -> None:
+    for kind, tables in options.items():
+        if kind not in used:
+            hint = did_you_mean(kind, used)
+            raise BadInput(f"options [{kind}...]: no such kind of component{hint}")
+        for name in tables:
+            if canonical(name) not in used[kind]:
+                hint = did_you_mean(canonical(name), used[kind])
+                raise BadInput(f"options [{kind}.{name}]: this run does not use it{hint}")

@@ -1,0 +1,1 @@
+"""Who runs many rollouts: on this machine, or elsewhere."""

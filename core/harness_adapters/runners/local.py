@@ -1,0 +1,54 @@
+"""Rollouts on this machine: bounded concurrency, infra retries, results as they finish."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+
+from harness_adapters.types import Outcome, Rollout, Task
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """One rollout to do: attempt ``attempt`` of a task's group."""
+
+    task: Task
+    attempt: int
+
+
+Work = Callable[[Job, int], Awaitable[Rollout]]
+"""Does a job's n-th try (1-based), in a fresh session and sandbox."""
+
+
+async def run_local(
+    jobs: Sequence[Job], work: Work, *, concurrency: int, infra_retries: int
+) -> AsyncIterator[Rollout]:
+    """Yield rollouts as they finish, at most ``concurrency`` at a time.
+
+    A rollout that ends as ``infra`` is tried again up to ``infra_retries`` times. Closing the
+    iterator (or cancelling its reader) cancels what is running and waits until it is gone.
+    """
+    waiting = iter(jobs)
+    running: set[asyncio.Task[Rollout]] = set()
+    try:
+        while True:
+            while len(running) < concurrency and (job := next(waiting, None)):
+                running.add(asyncio.create_task(_with_retries(job, work, infra_retries)))
+            if not running:
+                return
+            done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+            for finished in done:
+                yield finished.result()
+    finally:
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+
+
+async def _with_retries(job: Job, work: Work, infra_retries: int) -> Rollout:
+    for number in range(1, infra_retries + 2):
+        rollout = replace(await work(job, number), tries=number)
+        if rollout.outcome is not Outcome.INFRA:
+            break
+    return rollout
