@@ -152,6 +152,7 @@ def _finish(
         task_id=task.id,
         cluster=task.metadata.cluster,
         kind=task.kind,
+        difficulty=task.metadata.difficulty,
         attempt=attempt,
         tries=1,
         session_id=session_id,

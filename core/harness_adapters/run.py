@@ -193,7 +193,7 @@ class _Run:
             )
             gateway = await stack.enter_async_context(
                 Gateway(
-                    upstream=await stack.enter_async_context(Upstream(engine.url)),
+                    upstream=Upstream(engine.url),
                     guard=self.parts.guard,
                     socket=stack.enter_context(leased_folder("gateway")) / "gateway.sock",
                 )

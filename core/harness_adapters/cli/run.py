@@ -102,10 +102,10 @@ def command(
         console.print("interrupted; what finished is recorded, go on with --resume")
         result, code = stop.result, 130
     except RunStopped as stop:
-        console.print(f"ha: stopped: {stop}")
+        console.print(f"ha: stopped: {stop}", markup=False, soft_wrap=True)
         result, code = stop.result, 1
     for problem in result.problems:
-        console.print(f"ha: {problem}", markup=False)
+        console.print(f"ha: {problem}", markup=False, soft_wrap=True)
     summary = result.summary
     if as_json:
         print_json(summary)

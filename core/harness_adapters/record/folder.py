@@ -122,8 +122,13 @@ def read_manifest(path: Path) -> Manifest:
 def read_rollouts(path: Path) -> Iterator[Rollout]:
     """The last record of each (task, attempt), in order of first appearance."""
     latest: dict[tuple[str, int], Rollout] = {}
-    for record in log.read(path / "rollouts.log"):
-        rollout = from_record(record)
+    for number, record in enumerate(log.read(path / "rollouts.log"), start=1):
+        try:
+            rollout = from_record(record)
+        except (KeyError, TypeError, ValueError) as error:
+            raise BadInput(
+                f"{path / 'rollouts.log'}: record {number} is none of this version's ({error!r})"
+            ) from error
         latest[rollout.task_id, rollout.attempt] = rollout
     yield from latest.values()
 

@@ -99,10 +99,10 @@ def make_manifest(
 
 
 def _limits(tasks: list[Task]) -> dict[str, dict[str, Any]]:
-    """The caps of all tasks under ``""``, and of each task whose caps are others."""
+    """The caps under ``default``, and those of each task whose caps are others."""
     common = tasks[0].limits if tasks else Limits()
     own = {task.id: asdict(task.limits) for task in tasks if task.limits != common}
-    return {"": asdict(common), **own}
+    return {"default": asdict(common), **own}
 
 
 def _first_difference(name: str, mine: Any, theirs: Any) -> str:

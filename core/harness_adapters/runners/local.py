@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
 from harness_adapters.types import Outcome, Rollout, Task
@@ -23,7 +23,7 @@ Work = Callable[[Job, int], Awaitable[Rollout]]
 
 async def run_local(
     jobs: Sequence[Job], work: Work, *, concurrency: int, infra_retries: int
-) -> AsyncIterator[Rollout]:
+) -> AsyncGenerator[Rollout]:
     """Yield rollouts as they finish, at most ``concurrency`` at a time.
 
     A rollout that ends as ``infra`` is tried again up to ``infra_retries`` times. Closing the

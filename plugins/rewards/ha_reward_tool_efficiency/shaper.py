@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from harness_adapters import Attempt, BadInput, Options, Outcome, RewardTerm, did_you_mean
+from harness_adapters import Attempt, BadInput, Options, Outcome, RewardTerm
+from harness_adapters.errors import did_you_mean
 
 
 class ToolEfficiency:
