@@ -106,6 +106,7 @@ def _turn_record(turn: Turn) -> dict[str, Any]:
         "model": turn.model,
         "auxiliary": turn.auxiliary,
         "finish": turn.finish,
+        "delivered": turn.delivered,
         "started": turn.started,
         "seconds": round(turn.seconds, 4),
         "usage": turn.usage,

@@ -1,0 +1,1 @@
+"""Wire dialects of harnesses, each read into and written from the one internal message model."""

@@ -1,0 +1,192 @@
+"""OpenAI Chat Completions, as harnesses speak it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+
+from harness_adapters.gateway.dialects.base import (
+    Envelope,
+    ModelReply,
+    ModelRequest,
+    parse_object,
+)
+from harness_adapters.gateway.failures import Refused, UpstreamError, WireError
+
+# Go to the engine as they are. All else is dropped: it is either pinned by the session (sampling),
+# of no meaning to an engine (store, metadata, user ...), or would change the reply's form.
+PASSED = ("stop", "chat_template_kwargs", "reasoning_effort")
+
+# Change which ids can be sampled, so that the captured logprobs would not be the policy's own, or
+# carry calls in a form that the guard does not read.
+REFUSED = (
+    "logit_bias",
+    "logits_processors",
+    "allowed_token_ids",
+    "bad_words",
+    "guided_json",
+    "guided_regex",
+    "guided_choice",
+    "guided_grammar",
+    "structured_outputs",
+    "structural_tag",
+    "use_beam_search",
+    "functions",
+    "function_call",
+)
+
+
+class ChatDialect:
+    """Reads and writes ``/v1/chat/completions``."""
+
+    def read(self, body: bytes) -> ModelRequest:
+        wire = parse_object(body)
+        for name in REFUSED:
+            if wire.get(name):
+                raise Refused(f"{name!r} is not served here", code="unsupported_parameter")
+        if wire.get("n") not in (None, 1):
+            raise Refused("only n = 1 is served here", code="unsupported_parameter")
+        response_format = wire.get("response_format")
+        if response_format is not None and response_format != {"type": "text"}:
+            raise Refused("'response_format' is not served here", code="unsupported_parameter")
+
+        stream = wire.get("stream") is True
+        stream_options = wire.get("stream_options")
+        return ModelRequest(
+            model=_model(wire),
+            messages=_messages(wire),
+            tools=(tools := _tools(wire)),
+            options=_options(wire, tools),
+            max_tokens=_max_tokens(wire),
+            stream=stream,
+            include_usage=stream
+            and isinstance(stream_options, dict)
+            and stream_options.get("include_usage") is True,
+        )
+
+    def whole(self, reply: ModelReply) -> bytes:
+        wire: dict[str, Any] = {
+            "id": reply.envelope.id,
+            "object": "chat.completion",
+            "created": reply.envelope.created,
+            "model": reply.envelope.model,
+            "choices": [
+                {
+                    "index": 0,
+                    "message": reply.message,
+                    "logprobs": None,
+                    "finish_reason": reply.finish,
+                }
+            ],
+        }
+        if reply.usage:
+            wire["usage"] = reply.usage
+        return orjson.dumps(wire)
+
+    def stream_start(self, envelope: Envelope) -> bytes:
+        return _chunk(envelope, {"role": "assistant"})
+
+    def keep_alive(self, envelope: Envelope) -> bytes:
+        return _chunk(envelope, {})
+
+    def stream_rest(self, reply: ModelReply, *, include_usage: bool) -> bytes:
+        envelope, events = reply.envelope, []
+        for name, value in reply.message.items():
+            if name not in ("role", "tool_calls") and value is not None:
+                events.append(_chunk(envelope, {name: value}))
+        for index, call in enumerate(reply.message.get("tool_calls", ())):
+            events.append(_chunk(envelope, {"tool_calls": [{"index": index, **call}]}))
+        events.append(_chunk(envelope, {}, finish=reply.finish))
+        if include_usage and reply.usage:
+            events.append(_event({**_head(envelope), "choices": [], "usage": reply.usage}))
+        events.append(b"data: [DONE]\n\n")
+        return b"".join(events)
+
+    def error(self, error: WireError) -> bytes:
+        if isinstance(error, UpstreamError) and error.body is not None:
+            return error.body
+        kind = "invalid_request_error" if error.status < 500 else "api_error"
+        return orjson.dumps(
+            {"error": {"message": str(error), "type": kind, "param": None, "code": error.code}}
+        )
+
+    def stream_error(self, error: WireError) -> bytes:
+        # no [DONE]: a cut must not read as an end
+        return b"data: " + self.error(error) + b"\n\n"
+
+
+def _model(wire: Mapping[str, Any]) -> str:
+    model = wire.get("model")
+    if not isinstance(model, str):
+        raise Refused("'model' must be a string")
+    return model
+
+
+def _messages(wire: Mapping[str, Any]) -> list[dict[str, Any]]:
+    messages = wire.get("messages")
+    if not isinstance(messages, list) or not messages:
+        raise Refused("'messages' must be a list that is not empty")
+    for number, message in enumerate(messages):
+        if not isinstance(message, dict) or not isinstance(message.get("role"), str):
+            raise Refused(f"'messages[{number}]' must be an object with a role")
+    return messages
+
+
+def _tools(wire: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    listed = wire.get("tools")
+    if listed is None:
+        return {}
+    if not isinstance(listed, list):
+        raise Refused("'tools' must be a list")
+    tools: dict[str, dict[str, Any]] = {}
+    for number, tool in enumerate(listed):
+        function = tool.get("function") if isinstance(tool, dict) else None
+        name = function.get("name") if isinstance(function, dict) else None
+        if not isinstance(name, str) or tool.get("type", "function") != "function":
+            raise Refused(
+                f"'tools[{number}]' is no function; tools that a server runs are not served here",
+                code="unsupported_tool",
+            )
+        tools[name] = tool
+    return tools
+
+
+def _options(wire: Mapping[str, Any], tools: Mapping[str, Any]) -> dict[str, Any]:
+    options = {name: wire[name] for name in PASSED if wire.get(name) is not None}
+    choice = wire.get("tool_choice")
+    if choice not in (None, "auto", "none"):
+        raise Refused("a forced 'tool_choice' is not served here", code="unsupported_parameter")
+    if tools:  # engines answer 400 to either of these without tools
+        for name in ("tool_choice", "parallel_tool_calls"):
+            if wire.get(name) is not None:
+                options[name] = wire[name]
+    return options
+
+
+def _max_tokens(wire: Mapping[str, Any]) -> int | None:
+    asked = wire.get("max_completion_tokens", wire.get("max_tokens"))
+    if asked is None:
+        return None
+    if not isinstance(asked, int) or asked < 1:
+        raise Refused("'max_tokens' must be a positive integer")
+    return asked
+
+
+def _head(envelope: Envelope) -> dict[str, Any]:
+    return {
+        "id": envelope.id,
+        "object": "chat.completion.chunk",
+        "created": envelope.created,
+        "model": envelope.model,
+    }
+
+
+def _chunk(envelope: Envelope, delta: Mapping[str, Any], *, finish: str | None = None) -> bytes:
+    choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
+    return _event({**_head(envelope), "choices": [choice]})
+
+
+def _event(data: Mapping[str, Any]) -> bytes:
+    return b"data: " + orjson.dumps(data) + b"\n\n"
