@@ -1,0 +1,18 @@
+"""Answers the question from the data files and writes answer.txt."""
+
+import json
+
+
+def load(name):
+    """The rows of a table."""
+    with open(name + ".json", encoding="utf-8") as file:
+        return json.load(file)
+
+
+rows = load("deliveries")
+rows = [row for row in rows if row["distance"] > 837.0]
+values = [row["city"] for row in rows]
+answer = len(set(values))
+
+with open("answer.txt", "w", encoding="utf-8") as file:
+    file.write(f"{answer}\n")
