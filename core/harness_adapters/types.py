@@ -312,3 +312,4 @@ class Rollout:
     exit: HarnessExit | None = None
     error: str = ""
     components: Sequence[Provenance] = ()
+    difficulty: str = ""

@@ -11,10 +11,10 @@ from typing import Any, Protocol
 
 import pytest
 
-from ha_harness_pi.driver import PiDriver
 from harness_adapters import (
     Endpoint,
     FileEntry,
+    HarnessDriver,
     HarnessExit,
     Limits,
     MissingPrerequisite,
@@ -45,15 +45,15 @@ class Run:
         return self.server.asked
 
 
-class RunPi(Protocol):
+class RunHarness(Protocol):
     def __call__(
         self,
+        driver: HarnessDriver,
         replies: Sequence[Reply],
         *,
         instruction: str = ...,
         seconds: float = ...,
         model: str = ...,
-        options: Mapping[str, str] = ...,
         files: Mapping[str, FileEntry] = ...,
         sandbox_name: str = ...,
     ) -> Awaitable[Run]: ...
@@ -68,23 +68,22 @@ async def _best_provider() -> SandboxProvider:
 
 
 @pytest.fixture
-def run_pi(tmp_path: Path) -> RunPi:
-    """Run pi, from the user's cache, against a chat server that plays ``replies``."""
+def run_harness(tmp_path: Path) -> RunHarness:
+    """Run a driver's harness, from the user's cache, against a server that plays ``replies``."""
 
     async def run(
+        driver: HarnessDriver,
         replies: Sequence[Reply],
         *,
         instruction: str = "Make the file.",
         seconds: float = 60.0,
         model: str = "m",
-        options: Mapping[str, str] | None = None,
         files: Mapping[str, FileEntry] | None = None,
         sandbox_name: str | None = None,
     ) -> Run:
         log_dir = tmp_path / "log"
         log_dir.mkdir()
         sandboxes = await (provider(sandbox_name) if sandbox_name else _best_provider())
-        driver = PiDriver(options or {})
         toolchain = await driver.install()
         async with AsyncExitStack() as stack:
             # A socket's path is short, and pytest's folders are not.

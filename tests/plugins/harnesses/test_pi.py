@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from ha_harness_pi.driver import PiDriver
 from harness_adapters import Ended, FileEntry
 from harness_adapters.testing.chat_server import (
     Reply,
@@ -21,6 +22,18 @@ from harness_adapters.testing.chat_server import (
 )
 
 RunPi = Callable[..., Awaitable[Any]]
+
+
+@pytest.fixture
+def run_pi(run_harness: Callable[..., Awaitable[Any]]) -> RunPi:
+    def run(
+        replies: list[Reply], *, options: dict[str, str] | None = None, **session: Any
+    ) -> Awaitable[Any]:
+        return run_harness(PiDriver(options or {}), replies, **session)
+
+    return run
+
+
 
 WRITE = call("write", {"path": "hello.txt", "content": "hi\n"})
 

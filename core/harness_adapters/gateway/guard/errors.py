@@ -1,0 +1,23 @@
+"""Why a call cannot be judged, and the fixed limits beyond which nothing is.
+
+The limits count characters, levels and steps, never seconds: a clock must not decide a verdict.
+"""
+
+from __future__ import annotations
+
+from harness_adapters.errors import HarnessAdaptersError
+
+MAX_RAW = 1024 * 1024  # characters of a call's arguments
+MAX_NESTING = 64  # levels of JSON, and of statements inside statements
+MAX_MALFORMED = 256 * 1024  # of arguments that are no strict JSON, since each repair is read
+MAX_SHELL = 64 * 1024  # characters of one shell program, bodies of here-documents not counted
+MAX_PYTHON = 128 * 1024  # characters of one Python program
+MAX_HEREDOCS = 64  # announced on one line
+MAX_WORDS = 4096  # of one command
+MAX_PROGRAMS_DEEP = 12  # a program that starts a program that starts a program ...
+MAX_STEPS = 2000  # commands of one call, loops unrolled
+MAX_ACTIONS = 20_000
+
+
+class Unjudgeable(HarnessAdaptersError):
+    """The call is beyond a fixed limit of size or nesting: blocked, scored 0, and trained on."""

@@ -1,0 +1,137 @@
+"""Here-documents taken out of a shell program before the grammar sees it.
+
+The grammar we use loses its way in what follows ``<<WORD`` on the same line, and bodies may be
+long. So each ``<<WORD`` becomes ``< WORD``, and its body is kept beside it; ``<<<`` becomes ``<``
+too, since the grammar does not take it after another redirect.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from harness_adapters.gateway.guard.errors import MAX_HEREDOCS, Unjudgeable
+
+_COMMAND = re.compile(
+    r"\\.|'[^']*+'?|\"|\$'(?:[^'\\]++|\\.)*+'?|\$\(\(|\(\(|\$\(|\$\{|`|<<<|<<"
+    r"|(?<![^\s;&|()])#[^\n]*|[()}\n]",
+    re.DOTALL,
+)
+_QUOTED = re.compile(r"\\.|\"|\$\(\(|\$\(|\$\{|`", re.DOTALL)
+_WORD = re.compile(r"(-?)[ \t]*((?:\\.|'[^'\n]*'|\"[^\"\n]*\"|[^\s;&|<>()'\"\\`])+)")
+_UNQUOTE = re.compile(r"\\(.)|['\"]")
+_TABS = re.compile(r"^\t+", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Heredoc:
+    """``quoted``: the delimiter was quoted, so nothing in the body is expanded."""
+
+    body: str
+    quoted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What is left of a program.
+
+    :ivar text: without bodies.
+    :ivar docs: where an operator ``<`` stands for a here-document -> that.
+    :ivar strings: where an operator ``<`` stands for ``<<<``.
+    :ivar shifts: from positions in ``text`` to the program's, see ``spans.Places``.
+    """
+
+    text: str
+    docs: dict[int, Heredoc]
+    strings: set[int]
+    shifts: list[tuple[int, int]]
+
+
+def take_out(program: str) -> Taken:
+    """Take the here-documents out; linear in the program's length.
+
+    :raises Unjudgeable: too many of them on one line.
+    """
+    if "<<" not in program:
+        return Taken(program, {}, set(), [])
+    out: list[str] = []
+    length = 0
+    copied = 0
+    shifts: list[tuple[int, int]] = []
+    docs: dict[int, Heredoc] = {}
+    strings: set[int] = set()
+    pending: list[tuple[int, str, bool, bool]] = []
+    modes = ["("]
+    at = 0
+
+    def emit(text: str, start: int, end: int) -> int:
+        """All up to ``start``, then ``text`` in place of what lies before ``end``."""
+        nonlocal length, copied
+        out.append(program[copied:start])
+        length += start - copied
+        where = length
+        out.append(text)
+        length += len(text)
+        copied = end
+        shifts.append((length, end))
+        return where
+
+    while found := (_QUOTED if modes[-1] == '"' else _COMMAND).search(program, at):
+        token, at = found.group(), found.end()
+        mode = modes[-1]
+        if token == "<<<" and mode in ("(", "`"):
+            strings.add(emit("< ", found.start(), at))
+        elif token == "<<" and mode in ("(", "`"):
+            word = _WORD.match(program, at)
+            if word is None:
+                continue
+            if len(pending) >= MAX_HEREDOCS:
+                raise Unjudgeable(f"more than {MAX_HEREDOCS} here-documents on one line")
+            at = word.end()
+            where = emit("< HERE ", found.start(), at)
+            raw = word.group(2)
+            delimiter = _UNQUOTE.sub(lambda m: m.group(1) or "", raw)
+            pending.append((where, delimiter, raw != delimiter, bool(word.group(1))))
+        elif token == "\n":
+            if pending and mode in ("(", "`"):
+                start = at
+                for where, delimiter, quoted, dashed in pending:
+                    tabs = r"\t*" if dashed else ""
+                    end = re.compile(rf"^{tabs}{re.escape(delimiter)}$\n?", re.MULTILINE)
+                    stop = end.search(program, at)
+                    body = program[at : stop.start() if stop else len(program)]
+                    if dashed:
+                        body = _TABS.sub("", body)
+                    docs[where] = Heredoc(body, quoted)
+                    at = stop.end() if stop else len(program)
+                pending.clear()
+                emit("", start, at)
+        else:
+            _follow(modes, token)
+    docs.update((where, Heredoc("", quoted)) for where, _, quoted, _ in pending)
+    out.append(program[copied:])
+    return Taken("".join(out), docs, strings, shifts)
+
+
+def _follow(modes: list[str], token: str) -> None:
+    """Keep track of what is open: ``(`` commands, ``"`` a string, ``{`` an expansion, ``+``
+    arithmetic, a back quote."""
+    mode = modes[-1]
+    if token == '"':
+        if mode == '"':
+            modes.pop()
+        else:
+            modes.append('"')
+    elif token == "`":
+        if mode == "`":
+            modes.pop()
+        else:
+            modes.append("`")
+    elif token in ("$(", "("):
+        modes.append("(")
+    elif token in ("$((", "(("):
+        modes += ["+", "+"]
+    elif token == "${":
+        modes.append("{")
+    elif (token == ")" and mode in "(+" and len(modes) > 1) or (token == "}" and mode == "{"):
+        modes.pop()

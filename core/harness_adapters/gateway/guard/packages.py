@@ -1,0 +1,75 @@
+"""Package managers: what they install, and from where."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Sequence
+
+from harness_adapters.gateway.guard.hosts import host_of_operand, host_of_url
+from harness_adapters.gateway.guard.names import names
+from harness_adapters.gateway.guard.recorder import Recorder
+from harness_adapters.gateway.guard.state import State
+
+MANAGERS = names(
+    """
+    pip pip3 uv pipx poetry conda mamba micromamba npm npx pnpm yarn apt apt-get aptitude dnf
+    yum apk brew cargo gem go
+    """
+)
+_VERBS = names(
+    """
+    install download add i get require wheel ci dlx fetch upgrade reinstall
+    """
+)
+_WITH_VALUE = names(
+    """
+    -r -c -e -i -t -d -n -f --requirement --constraint --index-url --extra-index-url --target
+    --dest --find-links --editable --python --prefix --registry --name --channel
+    """
+)
+_FILES = ("-r", "-c", "--requirement", "--constraint")
+_URLS = ("-i", "-f", "--index-url", "--extra-index-url", "--find-links", "--registry")
+
+
+def follow(rec: Recorder, state: State, name: str, words: Sequence[str]) -> None:
+    """Record what a package manager's command installs."""
+    rest = list(words[1:])
+    if name != "npx":
+        while rest and rest[0] not in _VERBS:
+            rest.pop(0)
+        if not rest:
+            return
+        rest.pop(0)
+    option = ""
+    for word in rest:
+        if option:
+            if option in _FILES:
+                rec.read(state, word)
+            elif option in _URLS:
+                rec.connect(host_of_operand(word))
+            elif option in ("-t", "-d", "--target", "--dest", "--prefix"):
+                rec.write(state, word)
+            elif option in ("-e", "--editable"):
+                _one(rec, state, word)
+            option = ""
+        elif word.startswith("-"):
+            key, equals, value = word.partition("=")
+            if equals and key in _URLS:
+                rec.connect(host_of_operand(value))
+            option = word if word in _WITH_VALUE and not (name == "go" and word == "-d") else ""
+        else:
+            _one(rec, state, word)
+            if name == "npx":
+                return
+
+
+def _one(rec: Recorder, state: State, word: str) -> None:
+    if host := host_of_url(word.removeprefix("git+")):
+        rec.connect(host)
+        last = re.split(r"[@#?]", word.split("://", 1)[1].partition("/")[2])[0].rstrip("/")
+        rec.install(posixpath.basename(last).removesuffix(".git") or host)
+    elif word in (".", "..") or word.startswith(("./", "../", "/", "~", ".[")):
+        rec.read(state, re.sub(r"\[[^\]]*\]\Z", "", word))
+    elif found := re.match(r"(@?[\w.-]+(?:/[\w.-]+)*)", word):
+        rec.install(found.group(1))

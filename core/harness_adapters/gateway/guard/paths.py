@@ -1,0 +1,96 @@
+"""Paths as programs name them, and glob patterns over whole paths."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from fnmatch import fnmatchcase
+
+_WILD = re.compile(r"[*?\[]")
+_PROC_ROOT = re.compile(r"\A/proc/(?:self|thread-self|\d+)/root(?=/|\Z)")
+_PROC_CWD = re.compile(r"\A/proc/(?:self|thread-self|\d+)/cwd(?=/|\Z)")
+
+Parts = tuple[str, ...]
+
+
+def absolute(path: str, *, cwd: str, home: str) -> str:
+    """Absolute and without ``.``, ``..``, doubled slashes, ``~`` and ``/proc/self`` detours."""
+    if path == "~" or path.startswith("~/"):
+        path = home + path[1:]
+    path = posixpath.normpath(posixpath.join(cwd, path))
+    if path.startswith("//"):
+        path = path[1:]
+    if path.startswith("/proc/"):
+        path = posixpath.normpath(_PROC_ROOT.sub("/", _PROC_CWD.sub(lambda _: cwd, path)))
+        path = path[1:] if path.startswith("//") else path
+    return path
+
+
+def looks_like_path(word: str) -> bool:
+    """Whether a word that could mean anything is most likely a path."""
+    if len(word) > 4096 or "://" in word or any(c.isspace() for c in word):
+        return False
+    return word.startswith(("/", "./", "../", "~/")) or ("/" in word and not word.startswith("-"))
+
+
+def is_wild(path: str) -> bool:
+    return _WILD.search(path) is not None
+
+
+def parts(path: str) -> Parts:
+    """Components of an absolute path or a relative pattern; empty for ``/``."""
+    return tuple(part for part in path.split("/") if part)
+
+
+def component_fits(one: str, other: str) -> bool:
+    """Whether some name fits two patterns (or names). Two real patterns are compared by their
+    fixed beginnings and ends only, so the answer may be yes too often, never no."""
+    if one == other:
+        return True
+    one_wild, other_wild = _WILD.search(one), _WILD.search(other)
+    if one_wild and other_wild:
+        head_one, head_other = one[: one_wild.start()], other[: other_wild.start()]
+        tail_one, tail_other = re.split(r"[*?\]]", one)[-1], re.split(r"[*?\]]", other)[-1]
+        return (head_one.startswith(head_other) or head_other.startswith(head_one)) and (
+            tail_one.endswith(tail_other) or tail_other.endswith(tail_one)
+        )
+    if one_wild:
+        return fnmatchcase(other, one)
+    return bool(other_wild) and fnmatchcase(one, other)
+
+
+def overlap(path: Parts, pattern: Parts) -> bool:
+    """Whether some file fits both. ``**`` stands for any number of components on either side; a
+    pattern that ends in ``**`` also fits the folder itself. O(len(path) * len(pattern))."""
+    row = [True] + [False] * len(pattern)  # row[j]: path[:i] can be pattern[:j]
+    for j, piece in enumerate(pattern):
+        row[j + 1] = row[j] and piece == "**"
+    for part in path:
+        anything = part == "**"
+        new = [row[0] and anything] + [False] * len(pattern)
+        for j, piece in enumerate(pattern):
+            if piece == "**" or anything:
+                new[j + 1] = row[j + 1] or new[j] or row[j]
+            else:
+                new[j + 1] = row[j] and component_fits(part, piece)
+        row = new
+        if not any(row):
+            return False
+    return row[-1]
+
+
+def matches(path: Parts, pattern: Parts) -> bool:
+    """Whether every file that ``path`` stands for fits the pattern (wildcards in ``path`` count as
+    plain characters)."""
+    row = [True] + [False] * len(pattern)
+    for j, piece in enumerate(pattern):
+        row[j + 1] = row[j] and piece == "**"
+    for part in path:
+        new = [False] * (len(pattern) + 1)
+        for j, piece in enumerate(pattern):
+            if piece == "**":
+                new[j + 1] = row[j + 1] or new[j]
+            else:
+                new[j + 1] = row[j] and fnmatchcase(part, piece)
+        row = new
+    return row[-1]

@@ -1,0 +1,94 @@
+"""A task's policy, compiled: which paths are the verifier's, protected, or free to edit."""
+
+from __future__ import annotations
+
+import re
+
+from harness_adapters.gateway.guard.paths import (
+    Parts,
+    component_fits,
+    is_wild,
+    matches,
+    overlap,
+    parts,
+)
+from harness_adapters.types import TaskPolicy
+
+# Made anew at every run, in every folder: sweeping them away changes no test.
+_CACHES = ("__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", ".coverage")
+_LEFTOVERS = (".pyc", ".pyo", ".bak", ".orig", ".rej", ".swp", ".swo", ".tmp", ".log", "~")
+
+
+class PolicyMatch:
+    """Answers for absolute, normalised paths that may hold wildcards (``*``, ``?``, ``[...]``; a
+    component ``**`` stands for a whole tree)."""
+
+    def __init__(self, policy: TaskPolicy) -> None:
+        workdir = parts(policy.workdir)
+        roots = [root for root in policy.protected_roots if root.startswith("/")]
+        # A task whose workspace lies below such a root means the workspace, not the verifier.
+        self._roots = [
+            (root, parts(root)) for root in roots if workdir[: len(parts(root))] != parts(root)
+        ]
+        self._editable = [_anchored(glob, workdir) for glob in policy.editable]
+        self._protected = [_anchored(glob, workdir) for glob in policy.protected]
+        self.is_task = bool(policy.protected or policy.editable)
+        names = "|".join(re.escape(root.rstrip("/")) for root, _ in self._roots)
+        self._names = re.compile(rf"(?<![\w./~-])/*(?:{names})(?![\w-])") if names else None
+
+    def verifier_root(self, path: str) -> str | None:
+        """The protected root that the path is or may be in."""
+        pieces = parts(path)
+        if not self._roots or self.is_editable(path):
+            return None
+        for root, root_parts in self._roots:
+            if _in_root(pieces, root_parts):
+                return root
+        return None
+
+    def is_editable(self, path: str) -> bool:
+        pieces = parts(path)
+        return any(matches(pieces, glob) for glob in self._editable)
+
+    def is_protected(self, path: str) -> bool:
+        """A protected file of the workspace; verifier roots are not asked."""
+        if not self._protected:
+            return False
+        pieces = parts(path)
+        if _is_leftover(pieces) or self.is_editable(path):
+            return False
+        return any(overlap(pieces, glob) for glob in self._protected)
+
+    def named_root(self, text: str) -> tuple[int, int] | None:
+        """Where a text first names a protected root by its absolute path."""
+        found = self._names.search(text) if self._names else None
+        return found.span() if found else None
+
+
+def _anchored(glob: str, workdir: Parts) -> Parts:
+    return parts(glob) if glob.startswith("/") else (*workdir, *parts(glob.removeprefix("./")))
+
+
+def _in_root(path: Parts, root: Parts) -> bool:
+    if not any(is_wild(part) for part in path[: len(root)]):
+        return path[: len(root)] == root
+    for i, piece in enumerate(root):
+        if i == len(path):
+            return False
+        if path[i] == "**":
+            return True
+        if not component_fits(path[i], piece):
+            return False
+    # ``/*`` alone means the top of the tree and not what is in it.
+    return len(path) > len(root) or any(part != "*" for part in path)
+
+
+def _is_leftover(path: Parts) -> bool:
+    trimmed = path[:-1] if path and path[-1] == "**" else path
+    if not trimmed:
+        return False
+    last = trimmed[-1]
+    if last in _CACHES:
+        return True
+    wild = any(is_wild(part) for part in trimmed)
+    return wild and (last.endswith(_LEFTOVERS) or any(part in _CACHES for part in trimmed))

@@ -1,0 +1,351 @@
+"""Reads a tool call into actions, by the shape of its arguments rather than its tool's name.
+
+Shapes of pi, opencode, hermes, Claude Code and Codex: shell strings and argument lists, read,
+write, edit, patch, search, fetch, code execution; nested and batched calls alike.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from harness_adapters.gateway.guard.actions import Action, Span, Unparsed
+from harness_adapters.gateway.guard.errors import MAX_NESTING, Unjudgeable
+from harness_adapters.gateway.guard.hosts import host_of_operand, host_of_url
+from harness_adapters.gateway.guard.launch import launch
+from harness_adapters.gateway.guard.other_code import follow_other_code
+from harness_adapters.gateway.guard.patches import follow_patch, looks_like_patch
+from harness_adapters.gateway.guard.paths import looks_like_path
+from harness_adapters.gateway.guard.python import run_python
+from harness_adapters.gateway.guard.recorder import Recorder
+from harness_adapters.gateway.guard.shell import run_shell
+from harness_adapters.gateway.guard.spans import Path, locate, places_in_string
+from harness_adapters.gateway.guard.state import Effects, State
+from harness_adapters.gateway.guard.strict_json import beyond_limits, repairs
+from harness_adapters.gateway.guard.words import ansi_unescaped
+
+if TYPE_CHECKING:
+    from harness_adapters.gateway.guard.calls import ToolCall
+    from harness_adapters.gateway.guard.ledger import Ledger
+
+_SHELL_KEYS = (
+    "command",
+    "cmd",
+    "script",
+    "argv",
+    "commands",
+    "bash",
+    "shell_command",
+    "chars",
+    "stdin",
+    "keystrokes",
+)
+_CODE_KEYS = ("code", "python", "python_code", "source_code")
+_FOLDER_KEYS = ("workdir", "cwd", "working_directory", "working_dir", "workingDirectory")
+_PATH_KEYS = (
+    "path", "file_path", "filePath", "filepath", "file", "filename", "file_name", "target_file",
+    "notebook_path", "absolute_path", "relative_path", "relative_workspace_path", "dir",
+    "directory", "folder", "root", "uri", "target", "destination", "dest", "source",
+    "paths", "files",
+)  # fmt: skip
+_CONTENT_KEYS = ("content", "contents", "file_text", "fileText", "new_source", "text", "body")
+_OLD_KEYS = ("oldText", "old_string", "oldString", "old_str", "old_text", "search", "oldStr")
+_NEW_KEYS = (
+    "newText",
+    "new_string",
+    "newString",
+    "new_str",
+    "new_text",
+    "replace",
+    "newStr",
+    "insert_text",
+    "insert_line",
+    "edits",
+    "replacement",
+)
+_PATCH_KEYS = ("patch", "patchText", "patch_text", "diff", "input", "unified_diff")
+_URL_KEYS = ("url", "urls", "uri", "href", "link")
+_EDITOR_VERBS = (
+    "view",
+    "create",
+    "str_replace",
+    "insert",
+    "undo_edit",
+    "delete",
+    "rename",
+    "write",
+    "read",
+    "append",
+)
+_WRITING_NAME = re.compile(
+    r"write|create|edit|save|append|patch|delete|remove|move|rename|insert|replace|update|put|upload",
+    re.IGNORECASE,
+)
+_TEXT_KEYS = ("query", "regex", "prompt", "description", "message", "title", "reason", "thought")
+_PROGRAM_KEYS = ("input", "js", "javascript", "expression", "snippet", "program", "function")
+_RUNNING_NAME = re.compile(r"exec|eval|run|js|node|repl|console|script|code", re.IGNORECASE)
+# A program that calls the harness's own shell tool: ``exec_command({cmd: "ls"})``.
+_NESTED_COMMAND = re.compile(
+    r"""\b(?:cmd|command)["']?\s*:\s*(["'`])((?:\\.|(?!\1)[^\\]){1,4096})\1""", re.DOTALL
+)
+_GLOBBING_NAME = re.compile(r"glob|find|list", re.IGNORECASE)
+_MOVING_TARGETS = ("destination", "dest", "target", "to", "new_path", "newPath")
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """:ivar effects: what the ledger keeps of the call once it is let through."""
+
+    actions: tuple[Action, ...]
+    effects: Effects
+
+
+def read_call(call: ToolCall, ledger: Ledger) -> Reading:
+    """Everything the call would do; of malformed arguments, everything that any client might make
+    of them, and their raw text besides.
+
+    :raises Unjudgeable: the call is beyond a fixed limit.
+    """
+    if call.arguments is None and (reason := beyond_limits(call.raw)):
+        raise Unjudgeable(reason)
+    whole = (0, len(call.raw))
+    if call.arguments is not None:
+        rec, state = Recorder(whole), State(ledger)
+        _Arguments(rec, state, call.name, _Spans(call.raw)).read(call.arguments, (), None)
+        return Reading(tuple(rec.actions), state.effects())
+    actions: dict[Action, None] = {Unparsed(text=call.raw, span=whole): None}
+    effects = State(ledger).effects()
+    for arguments in repairs(call.raw):
+        rec, state = Recorder(whole), State(ledger)
+        _Arguments(rec, state, call.name, None).read(arguments, (), None)
+        actions.update(dict.fromkeys(rec.actions))
+        effects.files |= state.files
+        effects.links |= state.links
+    return Reading(tuple(actions), effects)
+
+
+class _Spans:
+    """Where string values stand in strict raw text; looked up only when something asks."""
+
+    def __init__(self, raw: str) -> None:
+        self.raw = raw
+
+    @cached_property
+    def of(self) -> dict[Path, Span]:
+        return locate(self.raw)
+
+
+class _Arguments:
+    def __init__(self, rec: Recorder, state: State, name: str, spans: _Spans | None) -> None:
+        self._rec = rec
+        self._state = state
+        self._name = name
+        self._spans = spans
+        self._whole = rec.span
+
+    def read(self, args: Mapping[str, Any], at: Path, outer_path: str | None) -> None:
+        """One object of arguments; ``outer_path`` is the file that an object around it named."""
+        if len(at) > MAX_NESTING:
+            raise Unjudgeable(f"arguments nested more than {MAX_NESTING} levels deep")
+        for key in _FOLDER_KEYS:
+            if isinstance(folder := args.get(key), str) and folder:
+                self._mark(*at, key)
+                self._rec.read(self._state, folder)
+                self._state.cwd = self._state.path(folder)
+        path = self._files(args, at, outer_path)
+        for key, value in args.items():
+            here = (*at, key)
+            if key in _SHELL_KEYS and not (path and value in _EDITOR_VERBS):
+                self._command(value, here)
+            elif key in _CODE_KEYS and isinstance(value, str):
+                self._code(value, args, here)
+            elif isinstance(value, str):
+                self._string(key, value, here)
+            elif isinstance(value, Mapping):
+                self.read(value, here, path)
+            elif isinstance(value, list):
+                self._list(key, value, here, path)
+
+    def _mark(self, *path: str | int) -> None:
+        if self._spans is not None:
+            self._rec.span = self._spans.of.get(path, self._whole)
+
+    # --- files ----------------------------------------------------------------------------------
+
+    def _files(self, args: Mapping[str, Any], at: Path, outer_path: str | None) -> str | None:
+        key = next((k for k in _PATH_KEYS if isinstance(args.get(k), str) and args[k]), None)
+        path = outer_path if key is None else str(args[key])
+        if path is None or "://" in path[:64]:
+            return None
+        if key is not None:
+            self._mark(*at, key)
+        content = _first_string(args, _CONTENT_KEYS)
+        old, new = _first_string(args, _OLD_KEYS), _first_string(args, _NEW_KEYS)
+        verb = args.get("command")
+        writes = (
+            new is not None
+            or any(k in args for k in _NEW_KEYS)
+            or (content is not None and key is not None)
+            or (key is not None and bool(_WRITING_NAME.search(self._name)))
+            or verb in ("create", "str_replace", "insert", "delete", "rename", "write", "append")
+        )
+        if writes and verb not in ("view", "read"):
+            self._rec.write(self._state, path, self._new_text(path, args, content, old, new))
+        elif key is not None:
+            self._rec.read(self._state, path)
+        for other in _MOVING_TARGETS:
+            if (
+                other != key
+                and isinstance(target := args.get(other), str)
+                and looks_like_path(target)
+            ):
+                self._rec.write(self._state, target)
+        return path
+
+    def _new_text(
+        self,
+        path: str,
+        args: Mapping[str, Any],
+        content: str | None,
+        old: str | None,
+        new: str | None,
+    ) -> str | None:
+        """The file's text after the call; of a file that nobody here has seen, the new pieces."""
+        known = self._state.text(self._state.path(path))
+        if content is not None and new is None:
+            return (known or "") + content if "append" in self._name.lower() else content
+        pairs = [(old, new)]
+        if isinstance(edits := args.get("edits"), list):
+            pairs += [
+                (_first_string(edit, _OLD_KEYS), _first_string(edit, _NEW_KEYS))
+                for edit in edits
+                if isinstance(edit, Mapping)
+            ]
+        text = known or ""
+        for before, after in pairs:
+            if after is None:
+                continue
+            if before and before in text:
+                text = text.replace(before, after)
+            else:
+                text = f"{text}\n{after}" if text else after
+        return text or None
+
+    # --- programs -------------------------------------------------------------------------------
+
+    def _command(self, value: Any, here: Path) -> None:
+        self._mark(*here)
+        if isinstance(value, str):
+            span_of = None
+            if self._spans is not None and (span := self._spans.of.get(here)):
+                place = places_in_string(self._spans.raw, span)
+
+                def span_of(start: int, end: int) -> Span:
+                    return place(start), place(end)
+
+            run_shell(self._rec, self._state, value, span_of=span_of)
+        elif isinstance(value, list):
+            if value and all(isinstance(word, str) for word in value):
+                if here[-1] == "commands":
+                    for i, word in enumerate(value):
+                        self._command(word, (*here, i))
+                else:
+                    launch(self._rec, self._state, value, None)
+            else:
+                for i, one in enumerate(value):
+                    if isinstance(one, (str, list)):
+                        self._command(one, (*here, i))
+                    elif isinstance(one, Mapping):
+                        self.read(one, (*here, i), None)
+        elif isinstance(value, Mapping):
+            self.read(value, here, None)
+
+    def _code(self, code: str, args: Mapping[str, Any], here: Path) -> None:
+        self._mark(*here)
+        language = str(args.get("language") or args.get("lang") or "python").lower()
+        if language in ("bash", "sh", "shell", "zsh"):
+            run_shell(self._rec, self._state, code)
+        elif language.startswith(("py", "ipy")):
+            run_python(self._rec, self._state, _without_magics(self._rec, self._state, code))
+        else:
+            follow_other_code(self._rec, self._state, code)
+
+    # --- everything else ------------------------------------------------------------------------
+
+    def _string(self, key: str, value: str, here: Path) -> None:
+        if key in _PATCH_KEYS and looks_like_patch(value):
+            self._mark(*here)
+            follow_patch(self._rec, self._state, value)
+        elif key in _PROGRAM_KEYS and _RUNNING_NAME.search(self._name):
+            self._mark(*here)
+            follow_other_code(self._rec, self._state, value)
+            for _, command in _NESTED_COMMAND.findall(value):
+                run_shell(self._rec, self._state.fork(), ansi_unescaped(command))
+        elif key in _URL_KEYS:
+            self._mark(*here)
+            if value[:7].lower() == "file://":
+                self._rec.read(self._state, "/" + value[7:].lstrip("/"))
+            else:
+                self._rec.connect(host_of_operand(value))
+        elif key not in _PATH_KEYS and key not in _CONTENT_KEYS and len(value) <= 4096:
+            if key in _FOLDER_KEYS or key in _OLD_KEYS or key in _NEW_KEYS or key in _TEXT_KEYS:
+                return
+            if key == "pattern" and not _GLOBBING_NAME.search(self._name):
+                return  # a regular expression over contents
+            if host := host_of_url(value) if " " not in value else None:
+                self._mark(*here)
+                self._rec.connect(host)
+            elif value.startswith(("/", "~/", "../", "./")) and looks_like_path(value):
+                self._mark(*here)
+                self._rec.read(self._state, value)
+
+    def _list(self, key: str, values: Sequence[Any], here: Path, path: str | None) -> None:
+        if key == "edits":
+            return  # read with their file
+        for i, value in enumerate(values):
+            if isinstance(value, Mapping):
+                self.read(value, (*here, i), path)
+            elif isinstance(value, str):
+                if key in _PATH_KEYS and "://" not in value:
+                    self._mark(*here, i)
+                    if _WRITING_NAME.search(self._name):
+                        self._rec.write(self._state, value)
+                    else:
+                        self._rec.read(self._state, value)
+                else:
+                    self._string(key, value, (*here, i))
+            elif isinstance(value, list):
+                self._list(key, value, (*here, i), path)
+
+
+def _first_string(args: Mapping[str, Any], keys: Sequence[str]) -> str | None:
+    for key in keys:
+        if isinstance(value := args.get(key), str):
+            return value
+    return None
+
+
+def _without_magics(rec: Recorder, state: State, code: str) -> str:
+    """Notebook code without ``!command`` and ``%magic`` lines; the commands are followed."""
+    if "!" not in code and "%" not in code:
+        return code
+    kept: list[str] = []
+    for line in code.split("\n"):
+        bare = line.lstrip()
+        if bare.startswith("!"):
+            run_shell(rec, state, bare[1:])
+        elif bare.startswith(("%%bash", "%%sh", "%%script")):
+            run_shell(rec, state, code.partition("\n")[2])
+            return ""
+        elif bare.startswith(("%", "%%")):
+            words = bare.lstrip("%").split(None, 1)
+            if len(words) > 1 and words[0] in ("run", "cd", "pip", "sx", "system", "load"):
+                run_shell(rec, state, bare.lstrip("%") if words[0] in ("cd", "pip") else words[1])
+        else:
+            kept.append(line)
+            continue
+        kept.append(f"{line[: len(line) - len(bare)]}pass")
+    return "\n".join(kept)

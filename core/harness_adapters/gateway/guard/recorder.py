@@ -1,0 +1,125 @@
+"""Collects actions while programs are followed, within the limits of one call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from harness_adapters.gateway.guard.actions import (
+    Action,
+    ConnectHost,
+    InstallPackage,
+    ReadPath,
+    RunCommand,
+    Span,
+    Unparsed,
+    WritePath,
+)
+from harness_adapters.gateway.guard.errors import (
+    MAX_ACTIONS,
+    MAX_NESTING,
+    MAX_PROGRAMS_DEEP,
+    MAX_PYTHON,
+    MAX_STEPS,
+    Unjudgeable,
+)
+from harness_adapters.gateway.guard.state import State
+
+_NOWHERE = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/stdin", "/dev/tty", "/dev/zero")
+
+
+class Recorder:
+    """
+    :ivar actions: what was found so far, in order.
+    :ivar calling: shell functions that are being followed; one that calls itself is not again.
+    :ivar span: where in the call's raw text the action at hand stands.
+    """
+
+    def __init__(self, span: Span) -> None:
+        self.actions: list[Action] = []
+        self.span = span
+        self.calling: set[str] = set()
+        self._steps = 0
+        self._deep = 0
+        self._levels = 0
+        self._chars = 0
+
+    @contextmanager
+    def program(self, text: str, *, limit: int) -> Iterator[None]:
+        """One more program is followed.
+
+        :raises Unjudgeable: it is too long, too deep inside others, or one too many.
+        """
+        self._deep += 1
+        self._chars += len(text)
+        if len(text) > limit:
+            raise Unjudgeable(f"a program of more than {limit} characters")
+        if self._chars > 2 * MAX_PYTHON:
+            raise Unjudgeable(f"programs of more than {2 * MAX_PYTHON} characters in one call")
+        if self._deep > MAX_PROGRAMS_DEEP:
+            raise Unjudgeable(f"programs started by programs, more than {MAX_PROGRAMS_DEEP} deep")
+        try:
+            yield
+        finally:
+            self._deep -= 1
+
+    @contextmanager
+    def level(self) -> Iterator[None]:
+        """One more statement inside a statement.
+
+        :raises Unjudgeable: more than ``MAX_NESTING``.
+        """
+        self._levels += 1
+        if self._levels > MAX_NESTING:
+            raise Unjudgeable(f"statements inside statements, more than {MAX_NESTING} deep")
+        try:
+            yield
+        finally:
+            self._levels -= 1
+
+    def step(self) -> None:
+        self._steps += 1
+        if self._steps > MAX_STEPS:
+            raise Unjudgeable(f"more than {MAX_STEPS} commands in one call")
+
+    def run(self, words: tuple[str, ...]) -> None:
+        self._add(RunCommand(words=words, span=self.span))
+
+    def read(self, state: State, word: str) -> None:
+        if word and word != "-" and (path := state.path(word)) not in _NOWHERE:
+            self._add(ReadPath(path=path, span=self.span))
+
+    def write(self, state: State, word: str, content: str | None = None) -> None:
+        """A file is changed; the state remembers its new text, or that it is not known."""
+        if not word or word == "-" or (path := state.path(word)) in _NOWHERE:
+            return
+        self._add(WritePath(path=path, span=self.span, content=content))
+        state.files[path] = content
+
+    def touch(self, state: State, word: str) -> None:
+        """A file changes, but not what stands in it."""
+        if word:
+            self._add(WritePath(path=state.path(word), span=self.span))
+
+    def remove(self, state: State, word: str, *, tree: bool = False) -> None:
+        """A file, or with ``tree`` a folder and all below it (``/**``), goes away."""
+        if word:
+            path = state.path(word)
+            if tree:
+                path = path.rstrip("/") + "/**"
+            self._add(WritePath(path=path, span=self.span))
+
+    def connect(self, host: str | None) -> None:
+        if host:
+            self._add(ConnectHost(host=host, span=self.span))
+
+    def install(self, package: str) -> None:
+        self._add(InstallPackage(name=package, span=self.span))
+
+    def unparsed(self, text: str) -> None:
+        self._add(Unparsed(text=text, span=self.span))
+
+    def _add(self, action: Action) -> None:
+        if len(self.actions) >= MAX_ACTIONS:
+            raise Unjudgeable(f"more than {MAX_ACTIONS} actions in one call")
+        self.actions.append(action)

@@ -1,0 +1,82 @@
+"""Where things stand in a call's raw text: string values, and positions inside them."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+
+from harness_adapters.gateway.guard.actions import Span
+
+_TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"|[\[\]{}:,]', re.DOTALL)
+_ESCAPE = re.compile(r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u....|.)")
+
+Path = tuple[str | int, ...]
+
+
+def locate(raw: str) -> dict[Path, Span]:
+    """Path of keys and indexes -> span of the string value, quotes not included. ``raw`` is strict
+    JSON; keys with escapes are left out."""
+    found: dict[Path, Span] = {}
+    path: list[str | int] = []
+    key = ""
+    at_key = False
+    for token in _TOKEN.finditer(raw):
+        start = token.start()
+        character = raw[start]
+        if character == '"':
+            if at_key:
+                key = raw[start + 1 : token.end() - 1]
+            else:
+                if path and isinstance(path[-1], str):
+                    path[-1] = key
+                found[tuple(path)] = (start + 1, token.end() - 1)
+        elif character == "{":
+            if path and isinstance(path[-1], str):
+                path[-1] = key
+            path.append("")
+            at_key = True
+        elif character == "[":
+            if path and isinstance(path[-1], str):
+                path[-1] = key
+            path.append(0)
+        elif character in "]}":
+            if path:
+                path.pop()
+            at_key = False
+        elif character == ":":
+            at_key = False
+        elif path:
+            last = path[-1]
+            if isinstance(last, int):
+                path[-1] = last + 1
+            else:
+                at_key = True
+    return found
+
+
+class Places:
+    """Maps positions in a text to positions in the text that it was made from."""
+
+    def __init__(self, start: int, shifts: list[tuple[int, int]]) -> None:
+        """:param shifts: sorted ``(position here, position there)``; between them both advance
+        alike."""
+        self._here = [0, *(here for here, _ in shifts)]
+        self._there = [start, *(there for _, there in shifts)]
+
+    def __call__(self, position: int) -> int:
+        i = bisect_right(self._here, position) - 1
+        there = self._there[i] + position - self._here[i]
+        # What was put in place of something shorter ends where that ended.
+        return min(there, self._there[i + 1]) if i + 1 < len(self._there) else there
+
+
+def places_in_string(raw: str, span: Span) -> Places:
+    """From positions in a decoded JSON string to positions in ``raw``."""
+    start, end = span
+    shifts: list[tuple[int, int]] = []
+    if raw.find("\\", start, end) >= 0:
+        lost = 0
+        for escape in _ESCAPE.finditer(raw, start, end):
+            lost += len(escape.group()) - 1
+            shifts.append((escape.end() - start - lost, escape.end()))
+    return Places(start, shifts)

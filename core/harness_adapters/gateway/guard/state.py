@@ -1,0 +1,88 @@
+"""What programs of one call see: the session's facts, and on top what the call itself did."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from harness_adapters.gateway.guard.errors import Unjudgeable
+from harness_adapters.gateway.guard.paths import absolute
+
+if TYPE_CHECKING:
+    from harness_adapters.gateway.guard.ledger import Ledger
+
+
+@dataclass(slots=True)
+class Effects:
+    """What a call changes, for the ledger to keep once the call is let through.
+
+    :ivar files: path -> text as far as the call tells it; ``None``: changed in an unknown way.
+    :ivar links: path of a symbolic or hard link -> what it stands for.
+    """
+
+    cwd: str
+    variables: dict[str, str] = field(default_factory=dict[str, str])
+    files: dict[str, str | None] = field(default_factory=dict[str, "str | None"])
+    links: dict[str, str] = field(default_factory=dict[str, str])
+
+
+class State:
+    """Working folder, variables, files and links as a program starts. A subshell gets a ``fork``:
+    files and links are shared, the rest is its own."""
+
+    def __init__(self, ledger: Ledger, *, cwd: str | None = None) -> None:
+        self.home = ledger.home
+        self.cwd = ledger.cwd if cwd is None else absolute(cwd, cwd=ledger.cwd, home=self.home)
+        self.variables: dict[str, str] = dict(ledger.variables)
+        self.functions: dict[str, Any] = {}  # name -> its body, as the shell keeps it
+        self.files: dict[str, str | None] = {}
+        self.links: dict[str, str] = {}
+        self._kept_files: Mapping[str, str | None] = ledger.files
+        self._kept_links: Mapping[str, str] = ledger.links
+        self._not_kept: Collection[str] = ledger.not_kept
+
+    def fork(self) -> State:
+        child = State.__new__(State)
+        child.home, child.cwd = self.home, self.cwd
+        child.variables = dict(self.variables)
+        child.functions = dict(self.functions)
+        child.files, child.links = self.files, self.links
+        child._kept_files, child._kept_links = self._kept_files, self._kept_links
+        child._not_kept = self._not_kept
+        return child
+
+    def effects(self) -> Effects:
+        return Effects(cwd=self.cwd, variables=self.variables, files=self.files, links=self.links)
+
+    def path(self, word: str) -> str:
+        """The file that a word names: absolute, links made in this session followed."""
+        path = absolute(word, cwd=self.cwd, home=self.home)
+        if self.links or self._kept_links:
+            path = self._followed(path)
+        return path
+
+    def _followed(self, path: str) -> str:
+        for _ in range(8):  # links may point at links; more is a loop
+            at = len(path)
+            while at > 0:
+                head = path[:at]
+                target = self.links.get(head) or self._kept_links.get(head)
+                if target:
+                    path = absolute(target + path[at:], cwd="/", home=self.home)
+                    break
+                at = path.rfind("/", 0, at)
+            else:
+                return path
+        return path
+
+    def text(self, path: str) -> str | None:
+        """What is known to stand in a file, or ``None``.
+
+        :raises Unjudgeable: the session wrote it, but its text was too much to keep.
+        """
+        if path in self.files:
+            return self.files[path]
+        if path in self._not_kept:
+            raise Unjudgeable(f"{path} was written in this session, and its text was not kept")
+        return self._kept_files.get(path)

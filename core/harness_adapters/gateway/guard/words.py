@@ -1,0 +1,306 @@
+"""Shell words: quotes, variables, substitutions and braces resolved, as far as text tells."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from fnmatch import translate
+from typing import TYPE_CHECKING
+
+from harness_adapters.gateway.guard.names import names
+from harness_adapters.gateway.guard.state import State
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+# Private characters stand for what plain text cannot say until a word is whole.
+_SPLIT = "\ue000"  # a field ends here
+_HIDDEN = {"{": "\ue001", ",": "\ue002", "}": "\ue003"}  # quoted: no brace expansion
+_UNKNOWN = "\ue004"  # a variable of unknown value: its name, between two of these
+_HIDE = str.maketrans(_HIDDEN)
+_SHOW = str.maketrans({hidden: plain for plain, hidden in _HIDDEN.items()})
+_UNKNOWN_NAME = re.compile(f"{_UNKNOWN}([^{_UNKNOWN}]*){_UNKNOWN}")
+_MAX_FIELDS = 256
+_MAX_FIELD = 64 * 1024
+
+# Set in most environments, to something that no call tells.
+_ENVIRONMENT = names(
+    """
+    PATH USER LOGNAME SHELL TMPDIR LANG TERM HOSTNAME EDITOR PAGER OLDPWD VIRTUAL_ENV
+    CONDA_PREFIX PYTHONPATH NODE_PATH GOPATH CARGO_HOME JAVA_HOME XDG_CONFIG_HOME XDG_CACHE_HOME
+    XDG_DATA_HOME XDG_RUNTIME_DIR RANDOM SECONDS LINENO UID EUID PPID BASHPID
+    """
+)
+
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+_ESCAPED_IN_STRING = re.compile(r'\\(["$`\\\n])')
+_ANSI = re.compile(
+    r"\\(x[0-9a-fA-F]{1,2}|u[0-9a-fA-F]{1,4}|U[0-9a-fA-F]{1,8}|[0-7]{1,3}|c.|.)", re.DOTALL
+)
+_ANSI_PLAIN = {
+    "n": "\n",
+    "t": "\t",
+    "r": "\r",
+    "a": "\a",
+    "b": "\b",
+    "e": "\x1b",
+    "E": "\x1b",
+    "f": "\f",
+    "v": "\v",
+}
+_BRACED = re.compile(
+    r"\$\{([!#]?)([A-Za-z_]\w*|[0-9]+|[@*#?$!_-])(?:\[[^\]]*\])?(.*)\}\Z", re.DOTALL
+)
+_RANGE = re.compile(r"(-?\d+|[a-zA-Z])\.\.(-?\d+|[a-zA-Z])(?:\.\.-?\d+)?\Z")
+
+
+class Words:
+    """Expands the words of one program.
+
+    :param text: the program as parsed.
+    :param substitute: runs the statements of a substitution and gives their output, if known.
+    """
+
+    def __init__(self, text: str, state: State, substitute: Callable[[Node], str | None]) -> None:
+        self._text = text
+        self._state = state
+        self._substitute = substitute
+
+    def fields(self, node: Node) -> list[str]:
+        """The words that a word of the program becomes."""
+        raw = self._piece(node, quoted=False)
+        found: list[str] = []
+        for word in raw.split(_SPLIT) if _SPLIT in raw else [raw]:
+            if not word and _SPLIT in raw:
+                continue
+            for one in _braces(word) if "{" in word and len(word) <= 4096 else [word]:
+                found.append(_shown(one))
+        return found[:_MAX_FIELDS]
+
+    def value(self, node: Node) -> str:
+        """The one string that it becomes where words are not split."""
+        return _shown(self._piece(node, quoted=False).replace(_SPLIT, " "))
+
+    def heredoc(self, body: Node) -> str:
+        """The text of a here-document whose delimiter is not quoted."""
+        return _shown(self._between(body, body.start_byte, body.end_byte).replace(_SPLIT, " "))
+
+    def _piece(self, node: Node, *, quoted: bool) -> str:
+        kind = node.type
+        raw = self._text[node.start_byte : node.end_byte]
+        match kind:
+            case "word":
+                return _ESCAPED.sub(_unescaped, raw) if "\\" in raw else raw
+            case "raw_string":
+                return raw[1:-1].translate(_HIDE)
+            case "ansi_c_string":
+                return _ANSI.sub(_ansi, raw[2:-1]).translate(_HIDE)
+            case "string":
+                return self._between(node, node.start_byte + 1, node.end_byte - 1)
+            case "translated_string" | "concatenation" | "command_name" | "array":
+                glue = _SPLIT if kind == "array" else ""
+                pieces = [
+                    self._piece(child, quoted=quoted)
+                    for child in node.children
+                    if kind != "array" or child.is_named
+                ]
+                return glue.join(pieces) if kind != "translated_string" else "".join(pieces[-1:])
+            case "simple_expansion":
+                return self._variable(raw[1:], quoted=quoted)
+            case "expansion":
+                return self._braced(node, raw, quoted=quoted)
+            case "command_substitution" | "process_substitution":
+                out = self._substitute(node)
+                if out is None:
+                    return f"{_UNKNOWN}{raw}{_UNKNOWN}"
+                out = out.rstrip("\n") if kind == "command_substitution" else out
+                return _split(out, quoted=quoted)
+            case "arithmetic_expansion":
+                for child in node.named_children:
+                    self._piece(child, quoted=True)
+                return raw
+            case "binary_expression" | "unary_expression" | "parenthesized_expression":
+                for child in node.named_children:
+                    self._piece(child, quoted=True)
+                return raw
+            case _:
+                return raw
+
+    def _between(self, node: Node, at: int, end: int) -> str:
+        """Text with expansions inside double quotes."""
+        out: list[str] = []
+        for child in node.named_children:
+            if child.type in (
+                "simple_expansion",
+                "expansion",
+                "command_substitution",
+                "arithmetic_expansion",
+            ):
+                out.append(_in_string(self._text[at : child.start_byte]))
+                out.append(self._piece(child, quoted=True))
+                at = child.end_byte
+        out.append(_in_string(self._text[at:end]))
+        return "".join(out)
+
+    def _variable(self, name: str, *, quoted: bool) -> str:
+        value = self._state.variables.get(name)
+        if value is None and name == "PWD":
+            value = self._state.cwd
+        elif value is None and name == "HOME":
+            value = self._state.home
+        elif value is None and name == "IFS":
+            value = " "
+        if value is None:
+            return f"{_UNKNOWN}{name}{_UNKNOWN}"
+        return _split(value, quoted=quoted and name not in ("@", "*"))
+
+    def _braced(self, node: Node, raw: str, *, quoted: bool) -> str:
+        found = _BRACED.match(raw)
+        if not found:
+            return raw.translate(_HIDE)
+        sign, name, rest = found.groups()
+        value = self._state.variables.get(name)
+        if name in ("PWD", "HOME", "IFS") and value is None:
+            value = self._variable(name, quoted=True)
+        if sign == "!" and value is not None:
+            return self._variable(value, quoted=quoted)
+        operator = re.match(r":?[-=+]", rest)
+        if operator:
+            others = node.named_children[1:]
+            other = "".join(self._piece(child, quoted=quoted) for child in others)
+            if "+" in operator.group():
+                return other if value else ""
+            return _split(value, quoted=quoted) if value else other
+        if sign or value is None:
+            return f"{_UNKNOWN}{name}{_UNKNOWN}"
+        return _split(_altered(value, rest), quoted=quoted)
+
+
+def _altered(value: str, rest: str) -> str:
+    """``${X...}`` with the forms that cut, replace or change case."""
+    if part := re.match(r":\s*(-?\d+)(?::\s*(-?\d+))?\Z", rest):
+        start, length = int(part.group(1)), part.group(2)
+        cut = value[start:]
+        return cut if length is None else cut[: int(length)]
+    if rest.startswith(("#", "%")) and len(value) <= 512:
+        longest, pattern = rest[:2] in ("##", "%%"), rest.lstrip("#%")
+        if not any(c in pattern for c in "*?["):
+            plain = _ESCAPED.sub(r"\1", pattern).strip("'\"")
+            return value.removeprefix(plain) if rest[0] == "#" else value.removesuffix(plain)
+        if pattern.count("*") > 2:
+            return value
+        fits = re.compile(translate(pattern))
+        cuts = range(len(value) + 1)
+        if rest[0] == "#":
+            for i in reversed(cuts) if longest else cuts:
+                if fits.match(value[:i]):
+                    return value[i:]
+        else:
+            for i in cuts if longest else reversed(cuts):
+                if fits.match(value[i:]):
+                    return value[:i]
+        return value
+    if rest.startswith("/"):
+        old, _, new = rest.lstrip("/").partition("/")
+        return value.replace(old, new, -1 if rest.startswith("//") else 1) if old else value
+    match rest:
+        case "^^":
+            return value.upper()
+        case ",,":
+            return value.lower()
+        case "^":
+            return value[:1].upper() + value[1:]
+        case ",":
+            return value[:1].lower() + value[1:]
+    return value
+
+
+def _split(value: str, *, quoted: bool) -> str:
+    if quoted:
+        return value.translate(_HIDE)
+    return re.sub(r"\s+", _SPLIT, value.translate(_HIDE))
+
+
+def _shown(word: str) -> str:
+    if _UNKNOWN in word:
+        word = _UNKNOWN_NAME.sub(_unknown, word)
+    return word.translate(_SHOW)[:_MAX_FIELD]
+
+
+def _unknown(found: re.Match[str]) -> str:
+    # A variable that nothing ever set is empty; at the front of a word that would turn
+    # ``$PROJECT/tests`` into ``/tests``, so there, and where it is surely set, it keeps its name.
+    name = found.group(1)
+    if name.startswith(("$", "`", "<", ">")):
+        return name  # a substitution whose output is not known
+    if found.start() == 0 or name in _ENVIRONMENT:
+        return f"${name}"
+    return ""
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    character = found.group(1)
+    return "" if character == "\n" else _HIDDEN.get(character, character)
+
+
+def _in_string(text: str) -> str:
+    if "\\" in text:
+        text = _ESCAPED_IN_STRING.sub(lambda m: "" if m.group(1) == "\n" else m.group(1), text)
+    return text.translate(_HIDE)
+
+
+def _ansi(found: re.Match[str]) -> str:
+    code = found.group(1)
+    if code[0] in "xuU" and len(code) > 1:
+        number = int(code[1:], 16)
+        return chr(number) if number < 0xD800 or 0xE000 <= number < 0x110000 else ""
+    if code[0] in "01234567":
+        return chr(int(code, 8))
+    return _ANSI_PLAIN.get(code, code)
+
+
+def ansi_unescaped(text: str) -> str:
+    """Backslash escapes as ``$'...'``, ``printf`` and ``echo -e`` read them."""
+    return _ANSI.sub(_ansi, text)
+
+
+def _braces(word: str) -> list[str]:
+    """``{a,b}`` and ``{1..3}``, the innermost first, within bounds."""
+    found = [word]
+    for _ in range(8):
+        new: list[str] = []
+        changed = False
+        for one in found:
+            options = _innermost(one)
+            changed = changed or options is not None
+            new += [one] if options is None else options
+        found = new[:_MAX_FIELDS]
+        if not changed:
+            break
+    return found
+
+
+def _innermost(word: str) -> list[str] | None:
+    close = word.find("}")
+    while close >= 0:
+        start = word.rfind("{", 0, close)
+        if start >= 0:
+            inside = word[start + 1 : close]
+            options: list[str] | None = None
+            if "," in inside:
+                options = inside.split(",")
+            elif (
+                (ends := _RANGE.match(inside))
+                and ends.group(1).lstrip("-").isdigit()
+                and ends.group(2).lstrip("-").isdigit()
+            ):
+                first, last = int(ends.group(1)[:7]), int(ends.group(2)[:7])
+                step = 1 if last >= first else -1
+                options = [str(n) for n in range(first, last + step, step)[:_MAX_FIELDS]]
+            elif ends and ends.group(1).isalpha() and ends.group(2).isalpha():
+                low, high = sorted((ord(ends.group(1)), ord(ends.group(2))))
+                options = [chr(n) for n in range(low, high + 1)]
+            if options is not None:
+                return [word[:start] + option + word[close + 1 :] for option in options]
+        close = word.find("}", close + 1)
+    return None

@@ -1,0 +1,1 @@
+"""The scripted engine: a model server whose model is a script. The project's test engine."""

@@ -1,0 +1,134 @@
+"""Reading task bundles: Harbor's folder layout, ours and foreign ones."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+from pathlib import Path
+
+from harness_adapters.errors import BadInput, BrokenTask
+from harness_adapters.tasks import contents
+from harness_adapters.tasks.dockerfile import Image, read_dockerfile
+from harness_adapters.tasks.self_graded import SELF_GRADED
+from harness_adapters.tasks.task_toml import OurTable, TaskToml, read_task_toml
+from harness_adapters.types import Limits, Task, TaskMetadata
+
+MAX_INSTRUCTION_BYTES = 256 * 1024
+DEFAULT_WORKDIR = "/work"
+_COMPOSE = ("docker-compose.yaml", "docker-compose.yml", "compose.yaml", "compose.yml")
+
+
+def load_task(path: Path | str, root: Path | str | None = None) -> Task:
+    """Read one bundle.
+
+    :param root: the set that it belongs to; its id is its path relative to that, else its own name.
+    :raises BrokenTask: it cannot be read; the message names file and field.
+    """
+    path = Path(path)
+    files = contents.list_files(path)
+    toml = read_task_toml(path / "task.toml")
+    instruction = contents.read_text(path / "instruction.md", max_bytes=MAX_INSTRUCTION_BYTES)
+    if not instruction.strip():
+        raise BrokenTask(f"{path / 'instruction.md'}: it is empty")
+    if toml.ours is None and "tests/test.sh" not in files:
+        raise BrokenTask(
+            f"{path / 'task.toml'}: neither a [metadata.harness_adapters] table that names a kind, "
+            "nor a tests/test.sh that grades by itself"
+        )
+    image = _image(path, files, toml)
+    task_id = _id(path, root)
+    defaults = Limits()
+    return Task(
+        id=task_id,
+        instruction=instruction,
+        path=path,
+        metadata=_metadata(toml, task_id),
+        workdir=_workdir(path, toml, image),
+        files=image.files,
+        environment=image.environment,
+        options=toml.options,
+        limits=Limits(
+            session_seconds=toml.agent.timeout_sec or defaults.session_seconds,
+            verifier_seconds=toml.verifier.timeout_sec or defaults.verifier_seconds,
+        ),
+        self_graded=toml.ours is None,
+        sha256=contents.sha256(files),
+    )
+
+
+def load_tasks(root: Path | str) -> tuple[list[Task], list[BrokenTask]]:
+    """Read a set: every folder at or below ``root`` that holds a ``task.toml``, in id order.
+
+    A task that cannot be read is among the broken ones and costs no other.
+
+    :raises BadInput: ``root`` is no readable folder, or holds no task at all.
+    """
+    root = Path(root)
+    if not root.is_dir():
+        raise BadInput(f"{root}: {'not a folder' if root.exists() else 'there is no such folder'}")
+    tasks: list[Task] = []
+    broken: list[BrokenTask] = []
+    for folder in _task_folders(root):
+        try:
+            tasks.append(load_task(folder, root))
+        except BrokenTask as error:
+            broken.append(error)
+    if not tasks and not broken:
+        raise BadInput(f"{root}: no task in it (no folder holds a task.toml)")
+    return tasks, broken
+
+
+def _task_folders(root: Path) -> list[Path]:
+    def refuse(error: OSError) -> None:
+        raise BadInput(f"{error.filename}: cannot be read ({error.strerror})")
+
+    found: list[Path] = []
+    for folder, inner, files in os.walk(root, onerror=refuse):
+        if "task.toml" in files:
+            found.append(Path(folder))
+            inner.clear()  # what lies inside a bundle is part of it
+        inner[:] = [name for name in inner if not name.startswith(".")]
+    return sorted(found)
+
+
+def _id(path: Path, root: Path | str | None) -> str:
+    path = path.absolute()
+    if root is None or path == Path(root).absolute():
+        return path.name
+    return path.relative_to(Path(root).absolute()).as_posix()
+
+
+def _metadata(toml: TaskToml, task_id: str) -> TaskMetadata:
+    difficulty = toml.metadata.get("difficulty", "")
+    ours = toml.ours
+    if ours is None:
+        return TaskMetadata(kind=SELF_GRADED, cluster=task_id, difficulty=str(difficulty))
+    fields = {name: getattr(ours, name) for name in OurTable.model_fields}
+    fields["difficulty"] = ours.difficulty or str(difficulty)
+    return TaskMetadata(**fields)
+
+
+def _image(path: Path, files: dict[str, str], toml: TaskToml) -> Image:
+    for name in _COMPOSE:
+        if f"environment/{name}" in files:
+            raise BrokenTask(f"{path / 'environment' / name}: needs docker: several services")
+    if "environment/.dockerignore" in files:
+        raise BrokenTask(f"{path / 'environment/.dockerignore'}: needs docker: it is not read here")
+    if "environment/Dockerfile" in files:
+        return read_dockerfile(path / "environment" / "Dockerfile")
+    if toml.environment.docker_image:
+        raise BrokenTask(
+            f"{path / 'task.toml'}: [environment] docker_image: needs docker: without a "
+            "Dockerfile nothing says what is in the image"
+        )
+    return Image()
+
+
+def _workdir(path: Path, toml: TaskToml, image: Image) -> str:
+    workdir = toml.environment.workdir or image.workdir or DEFAULT_WORKDIR
+    plain = posixpath.normpath(workdir)
+    if not workdir.startswith("/") or plain in ("/", "//") or ".." in workdir.split("/"):
+        raise BrokenTask(
+            f"{path / 'task.toml'}: [environment] workdir: {workdir!r} is not an absolute folder"
+        )
+    return "/" + plain.lstrip("/")

@@ -1,0 +1,188 @@
+"""The part of a Dockerfile that needs no Docker: which files lie where, and where work starts."""
+
+from __future__ import annotations
+
+import fnmatch
+import json
+import posixpath
+import re
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from harness_adapters.errors import BrokenTask
+from harness_adapters.tasks.contents import read_text
+
+MAX_BYTES = 256 * 1024
+# They describe how a container is started, not what is in it.
+_NO_EFFECT = frozenset(
+    {"CMD", "ENTRYPOINT", "EXPOSE", "HEALTHCHECK", "LABEL", "MAINTAINER", "STOPSIGNAL", "USER"}
+)
+# A sandbox has its own: putting a task's files over them would hide programs or a verdict.
+_PROGRAMS = frozenset({"bin", "lib", "lib32", "lib64", "libx32", "sbin", "usr"})
+_TAKEN = _PROGRAMS | {"boot", "dev", "etc", "logs", "proc", "run", "solution", "sys", "tests"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Image:
+    """What a Dockerfile says about the workspace.
+
+    :param files: path inside -> file or folder on the host (a folder stands for what it holds).
+    """
+
+    workdir: str = ""
+    files: dict[str, Path] = field(default_factory=dict[str, Path])
+    environment: dict[str, str] = field(default_factory=dict[str, str])
+
+
+def read_dockerfile(path: Path) -> Image:
+    """Read ``FROM``, ``WORKDIR``, ``ENV``, ``ARG`` and ``COPY`` of files in the build context.
+
+    :raises BrokenTask: ``needs docker: RUN at line 3`` for an instruction that only a container
+        engine can carry out; or a path that leaves the build context.
+    """
+    reader = _Reader(path)
+    for line, word, rest in _instructions(read_text(path, max_bytes=MAX_BYTES)):
+        reader.take(line, word, rest)
+    environment = reader.environment
+    environment.pop("PATH", None)  # where the image's programs are; a sandbox has others
+    return Image(workdir=reader.workdir, files=reader.files, environment=environment)
+
+
+class _Reader:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.context = path.parent
+        self.workdir = ""
+        self.files: dict[str, Path] = {}
+        self.environment: dict[str, str] = {}
+        self.arguments: dict[str, str] = {}
+        self.stages = 0
+
+    def take(self, line: int, word: str, rest: str) -> None:
+        if word == "FROM":
+            self.stages += 1
+            if self.stages > 1:
+                raise self.needs_docker(line, "a second FROM")
+        elif word == "ARG":
+            name, _, value = rest.partition("=")
+            self.arguments[name.strip()] = self.expand(value.strip().strip("\"'"))
+        elif word == "ENV":
+            self.environment.update(self.pairs(line, rest))
+        elif word == "WORKDIR":
+            self.workdir = self.inside(line, "WORKDIR", self.expand(rest.strip().strip("\"'")))
+        elif word == "COPY":
+            self.copy(line, rest)
+        elif word not in _NO_EFFECT:
+            raise self.needs_docker(line, word)
+
+    def pairs(self, line: int, rest: str) -> Iterator[tuple[str, str]]:
+        words = self.split(line, rest)
+        if words and "=" not in words[0]:  # the old form: ENV NAME the whole rest
+            name, _, value = rest.strip().partition(" ")
+            yield name, self.expand(value.strip())
+            return
+        for word in words:
+            name, _, value = word.partition("=")
+            yield name, self.expand(value)
+
+    def copy(self, line: int, rest: str) -> None:
+        words = rest.strip()
+        while found := re.match(r"--(\w+)(?:=(\S+))?\s+", words):
+            if found[1] not in ("chown", "chmod", "link"):
+                raise self.needs_docker(line, f"COPY --{found[1]}")
+            words = words[found.end() :]
+        if words.startswith("<<"):
+            raise self.needs_docker(line, "COPY <<")
+        try:
+            items = json.loads(words) if words.startswith("[") else self.split(line, words)
+        except ValueError:
+            raise BrokenTask(f"{self.path}: line {line}: COPY is no valid list") from None
+        if len(items) < 2 or not all(isinstance(item, str) for item in items):
+            raise BrokenTask(f"{self.path}: line {line}: COPY needs a source and a target")
+        *patterns, target = (self.expand(item) for item in items)
+        sources = [source for pattern in patterns for source in self.sources(line, pattern)]
+        into_folder = target.endswith(("/", "/.")) or target == "." or len(sources) > 1
+        place = self.inside(line, "COPY", target)
+        for source in sources:
+            if source.is_dir() or not into_folder:
+                self.add(line, place, source)
+            else:
+                self.add(line, posixpath.join(place, source.name), source)
+
+    def add(self, line: int, place: str, source: Path) -> None:
+        if source.is_dir() and place in self.files:  # two folders on one place: both count
+            for inner in sorted(source.iterdir()):
+                self.add(line, posixpath.join(place, inner.name), inner)
+            return
+        self.files[place] = source
+
+    def sources(self, line: int, pattern: str) -> list[Path]:
+        parts = [part for part in pattern.split("/") if part not in ("", ".")]
+        if ".." in parts:
+            raise BrokenTask(f"{self.path}: line {line}: COPY {pattern!r} leaves the bundle")
+        found = [self.context]
+        for part in parts:
+            if any(mark in part for mark in "*?["):
+                found = [
+                    inner
+                    for folder in found
+                    if folder.is_dir()
+                    for inner in sorted(folder.iterdir())
+                    if fnmatch.fnmatchcase(inner.name, part)
+                ]
+            else:
+                found = [folder / part for folder in found if (folder / part).exists()]
+        if not found:
+            raise BrokenTask(f"{self.path}: line {line}: COPY finds no {pattern!r}")
+        return found
+
+    def inside(self, line: int, word: str, place: str) -> str:
+        """The absolute path of a place in the sandbox; refused where a sandbox has its own."""
+        if not place.startswith("/") and not self.workdir:
+            raise self.needs_docker(line, f"{word} {place!r} without a WORKDIR")
+        place = posixpath.normpath(posixpath.join(self.workdir, place))
+        place = "/" + place.lstrip("/")
+        top = place.split("/")[1]
+        if not top or top in _TAKEN or place == "/opt" or place.startswith("/opt/ha"):
+            raise self.needs_docker(line, f"{word} {place}")
+        return place
+
+    def expand(self, text: str) -> str:
+        known = self.arguments | self.environment
+        return re.sub(
+            r"\$(?:\{(\w+)(?::-([^}]*))?\}|(\w+))",
+            lambda found: known.get(found[1] or found[3], found[2] or ""),
+            text,
+        )
+
+    def split(self, line: int, text: str) -> list[str]:
+        try:
+            return shlex.split(text)
+        except ValueError as error:
+            raise BrokenTask(f"{self.path}: line {line}: {error}") from None
+
+    def needs_docker(self, line: int, what: str) -> BrokenTask:
+        return BrokenTask(f"{self.path}: needs docker: {what} at line {line}")
+
+
+def _instructions(text: str) -> Iterator[tuple[int, str, str]]:
+    """First line's number, upper-case word, and the rest with continuation lines joined."""
+    start, parts = 0, list[str]()
+    for number, raw in enumerate(text.splitlines(), 1):
+        line = raw.strip()
+        if line.startswith("#") or (not line and not parts):
+            continue
+        start = start or number
+        if line.endswith("\\"):
+            parts.append(line[:-1])
+            continue
+        parts.append(line)
+        word, _, rest = " ".join(parts).strip().partition(" ")
+        if word:
+            yield start, word.upper(), rest
+        start, parts = 0, []
+    if parts:
+        word, _, rest = " ".join(parts).strip().partition(" ")
+        yield start, word.upper(), rest

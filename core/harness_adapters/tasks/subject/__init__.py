@@ -1,0 +1,13 @@
+"""Hidden tests and the code that they test, in separate sandboxes, joined by a relay.
+
+``runner.py`` runs pytest where the agent's code never is; ``worker.py`` runs the agent's code where
+no test result ever is; ``relay.py`` carries one JSON request and reply between them; ``verify.py``
+sets both up and ``report.py`` judges what came back.
+"""
+
+from __future__ import annotations
+
+from harness_adapters.tasks.subject.report import TestReport
+from harness_adapters.tasks.subject.verify import verify_tests
+
+__all__ = ["TestReport", "verify_tests"]
