@@ -2,12 +2,12 @@
 
 ```
 HarnessAdaptersError
-├── BadInput               the user's input is wrong or something is missing: exit code 2, nothing started
-│   ├── MissingPrerequisite    a program, package or right that this machine lacks; the message says the fix
-│   ├── PluginError            a plugin, or a component it offers, cannot be used
-│   └── BrokenTask             one task bundle cannot be read; the message names file and field
-├── InfraError             a fault outside the sandbox: the rollout has no reward and is retried
-└── AgentError             the agent left something that cannot be handled (too large, wrong type): scored, never retried
+├── BadInput                 the input is wrong or something is missing; exit code 2
+│   ├── MissingPrerequisite  a program, package or right that this machine lacks
+│   ├── PluginError          a plugin, or a component it offers, cannot be used
+│   └── BrokenTask           one task bundle cannot be read
+├── InfraError               a fault outside the sandbox: no reward, tried again
+└── AgentError               the agent left what cannot be handled: scored, never tried again
 ```
 """
 
@@ -42,7 +42,7 @@ class InfraError(HarnessAdaptersError):
 
 
 class AgentError(HarnessAdaptersError):
-    """What the agent left cannot be handled, by its own doing. The rollout is scored, not retried."""
+    """What the agent left cannot be handled, by its own doing. It is scored, not retried."""
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -8,14 +8,15 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from harness_adapters import outcomes
 from harness_adapters.errors import InfraError
 from harness_adapters.gateway.server import Gateway
 from harness_adapters.gateway.transcript import Transcript
 from harness_adapters.protocols import HarnessDriver, RewardShaper, TaskKind
-from harness_adapters.sandbox.base import MIB, Sandbox, SandboxProvider, SandboxSpec
+from harness_adapters.sandbox.base import Sandbox, SandboxProvider, SandboxSpec
+from harness_adapters.tasks.workspace import writable_folders
 from harness_adapters.types import (
     Attempt,
     Endpoint,
@@ -173,14 +174,12 @@ def _finish(
 
 
 def sandbox_spec(task: Task, setup: Setup) -> SandboxSpec:
-    """The agent's sandbox: its home, /tmp, and the top folder of every file of the task are
-    writable; the harness is mounted read-only; the gateway is the only way out."""
-    places = [PurePosixPath(task.workdir), *map(PurePosixPath, task.files)]
-    tops = {f"/{place.parts[1]}" for place in places if len(place.parts) > 1}
-    writable = dict.fromkeys(sorted(tops), 256 * MIB)
+    """The agent's sandbox: its home, /tmp and the task's folders are writable, the harness is
+    mounted read-only, and the gateway is the only way out."""
     return SandboxSpec(
         workdir=task.workdir,
-        writable={**writable, "/home/agent": 128 * MIB, "/tmp": 256 * MIB},
+        writable=writable_folders(task),
         mounts=setup.toolchain.mounts,
         outlet=setup.gateway.socket,
+        environment=task.environment,
     )

@@ -16,4 +16,6 @@ def check_options(component: str, options: Options, known: Iterable[str] = ()) -
     for name in options:
         if name not in known:
             listed = f"options: {', '.join(known)}" if known else "it has none"
-            raise BadInput(f"{component} has no option {name!r}{did_you_mean(name, known)} ({listed})")
+            raise BadInput(
+                f"{component} has no option {name!r}{did_you_mean(name, known)} ({listed})"
+            )

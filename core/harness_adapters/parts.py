@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from harness_adapters.errors import BadInput, did_you_mean
+from harness_adapters.errors import BadInput, BrokenTask, did_you_mean
 from harness_adapters.gateway.guard.judge import Guard, LoadedRule
-from harness_adapters.plugins import BUILTIN, Plugins, canonical
+from harness_adapters.plugins import BUILTIN, Component, Plugins, canonical
 from harness_adapters.protocols import HarnessDriver, Options, RewardShaper, TaskKind
 from harness_adapters.tasks.self_graded import SELF_GRADED, SelfGraded
 from harness_adapters.types import Provenance, Task
 
-KINDS_OF_OPTIONS = ("harness", "guards", "rewards")
 ComponentOptions = Mapping[str, Mapping[str, Options]]
 """``{"guards": {"tamper": {...}}, "rewards": {...}, "harness": {...}}``: a recipe's tables."""
 
@@ -34,13 +34,14 @@ def make_parts(
     plugins: Plugins,
     *,
     harness: str,
-    kinds: Iterable[str],
+    kinds: Mapping[str, TaskKind],
     guards: Sequence[str] | None = None,
     rewards: Sequence[str] | None = None,
     options: ComponentOptions | None = None,
 ) -> Parts:
     """Create what a run needs.
 
+    :param kinds: the task kinds of the selected tasks, from ``make_kinds``.
     :param guards: names; ``None`` for every built-in one, empty for none at all.
     :param rewards: names; ``None`` for every built-in one.
     :raises PluginError: one of them is not there or does not start. A run never goes on with
@@ -69,10 +70,9 @@ def make_parts(
                 options=given,
             )
         )
-    kind_names = sorted(set(kinds) - {SELF_GRADED})
-    used_components = [
+    used_components: list[Component[Any]] = [
         plugins.harnesses.get(harness),
-        *(plugins.tasks.get(name) for name in kind_names),
+        *(plugins.tasks.get(name) for name in kinds if name != SELF_GRADED),
         *(plugins.guards.get(name) for name in guard_names),
         *(plugins.rewards.get(name) for name in reward_names),
     ]
@@ -80,7 +80,7 @@ def make_parts(
     return Parts(
         harness=canonical(harness),
         driver=plugins.harnesses.create(harness, harness_options),
-        kinds={SELF_GRADED: SelfGraded(), **{n: plugins.tasks.create(n) for n in kind_names}},
+        kinds=kinds,
         guard=Guard(rules),
         rewards={
             name: plugins.rewards.create(name, options.get("rewards", {}).get(name))
@@ -95,22 +95,37 @@ def make_parts(
     )
 
 
-def known_kinds(plugins: Plugins, tasks: Sequence[Task]) -> tuple[list[Task], list[BadInput]]:
-    """Tasks whose kind is installed, and one error for each task whose kind is not."""
+def make_kinds(plugins: Plugins, names: Iterable[str]) -> dict[str, TaskKind]:
+    """The installed kinds among ``names``; a kind that is not installed is left out.
+
+    :raises PluginError: one does not start.
+    """
+    kinds: dict[str, TaskKind] = {SELF_GRADED: SelfGraded()}
+    for name in sorted(set(names) - {SELF_GRADED}):
+        if canonical(name) in plugins.tasks.components:
+            kinds[name] = plugins.tasks.create(name)
+    return kinds
+
+
+def check_tasks(
+    plugins: Plugins, kinds: Mapping[str, TaskKind], tasks: Sequence[Task]
+) -> tuple[list[Task], list[BrokenTask]]:
+    """The tasks that can be run, and one error for each that cannot."""
     good: list[Task] = []
-    bad: list[BadInput] = []
+    broken: list[BrokenTask] = []
     for task in tasks:
-        if task.kind == SELF_GRADED or canonical(task.kind) in plugins.tasks.components:
+        try:
+            if task.kind not in kinds:
+                hint = did_you_mean(task.kind, plugins.tasks.components)
+                raise BrokenTask(
+                    f"{task.path / 'task.toml'}: metadata.harness_adapters.kind: "
+                    f"no task kind {task.kind!r} is installed{hint}"
+                )
+            kinds[task.kind].check(task)
             good.append(task)
-            continue
-        hint = did_you_mean(task.kind, plugins.tasks.components)
-        bad.append(
-            BadInput(
-                f"{task.path / 'task.toml'}: metadata.harness_adapters.kind: "
-                f"no task kind {task.kind!r} is installed{hint}"
-            )
-        )
-    return good, bad
+        except BrokenTask as error:
+            broken.append(error)
+    return good, broken
 
 
 def _unique(kind: str, names: Sequence[str]) -> list[str]:

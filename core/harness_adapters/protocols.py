@@ -62,6 +62,13 @@ class HarnessDriver(Protocol):
 class TaskKind(Protocol):
     """Prepares a workspace for a task and judges, in a fresh place, what the agent left in it."""
 
+    def check(self, task: Task) -> None:
+        """Look whether the bundle holds what this kind needs, before anything is started.
+
+        :raises BrokenTask: it does not; the message names file and field.
+        """
+        ...
+
     def policy(self, task: Task) -> TaskPolicy:
         """Which places the agent may edit: the task's own globs over this kind's defaults."""
         ...

@@ -14,17 +14,18 @@ from pathlib import Path
 
 import uvloop
 
-from harness_adapters.errors import BadInput, HarnessAdaptersError
+from harness_adapters.errors import BadInput, BrokenTask, HarnessAdaptersError
 from harness_adapters.gateway.server import Gateway
 from harness_adapters.gateway.upstream import Upstream
 from harness_adapters.loop import Setup, rollout
-from harness_adapters.parts import ComponentOptions, Parts, known_kinds, make_parts
+from harness_adapters.parts import ComponentOptions, Parts, check_tasks, make_kinds, make_parts
 from harness_adapters.plugins import Plugins
+from harness_adapters.protocols import TaskKind
 from harness_adapters.record.folder import RunFolder, file_name, read_rollouts
 from harness_adapters.record.manifest import make_manifest
 from harness_adapters.runners.local import Job, run_local
 from harness_adapters.sandbox.providers import provider
-from harness_adapters.sandbox.reaper import leased_folder, reap
+from harness_adapters.sandbox.reaper import leased_folder
 from harness_adapters.serve.engine import RunningEngine, open_engine, parse_engine
 from harness_adapters.summary import Summary, summarise
 from harness_adapters.tasks.bundle import load_tasks
@@ -112,17 +113,18 @@ def run(
     if attempts < 1 or concurrency < 1 or infra_retries < 0:
         raise BadInput("attempts and concurrency start at 1, infra retries at 0")
     out = Path(out) if out else Path("runs") / f"{time.strftime('%Y%m%d-%H%M%S')}-{_suffix()}"
-    chosen, broken = _choose(plugins, tasks, kind=kind, split=split, limit=limit)
+    chosen, kinds, broken = _choose(plugins, tasks, kind=kind, split=split, limit=limit)
     chosen = [_capped(task, session_seconds, max_requests) for task in chosen]
     if not resume and (out / "manifest.json").exists():
         raise BadInput(f"{out} holds a run already; add --resume or name another")
+    used = {task.kind for task in chosen}
     job = _Run(
         tasks=chosen,
         broken=broken,
         parts=make_parts(
             plugins,
             harness=harness,
-            kinds={task.kind for task in chosen},
+            kinds={name: made for name, made in kinds.items() if name in used},
             guards=guards,
             rewards=rewards,
             options=options,
@@ -152,7 +154,7 @@ def run(
 @dataclass(frozen=True, kw_only=True)
 class _Run:
     tasks: list[Task]
-    broken: list[BadInput]
+    broken: list[BrokenTask]
     parts: Parts
     plugins: Plugins
     engine: str
@@ -182,7 +184,6 @@ class _Run:
 
     async def execute(self) -> None:
         _cancel_on_sigterm()
-        reap()
         spec = parse_engine(self.engine)
         sandboxes = await provider(self.sandbox)
         toolchain = await self.parts.driver.install()
@@ -301,19 +302,20 @@ def _choose(
     kind: str | None,
     split: str | None,
     limit: int | None,
-) -> tuple[list[Task], list[BadInput]]:
-    broken: list[BadInput] = []
+) -> tuple[list[Task], dict[str, TaskKind], list[BrokenTask]]:
+    broken: list[BrokenTask] = []
     if isinstance(tasks, str | Path):
         loaded, unreadable = load_tasks(Path(tasks))
         broken += unreadable
     else:
         loaded = list(tasks)
-    known, unknown = known_kinds(plugins, loaded)
-    broken += unknown
-    if not known and broken:
+    kinds = make_kinds(plugins, {task.kind for task in loaded})
+    good, unfit = check_tasks(plugins, kinds, loaded)
+    broken += unfit
+    if not good and broken:
         more = f" (and {len(broken) - 1} more)" if len(broken) > 1 else ""
         raise BadInput(f"no readable task: {broken[0]}{more}")
-    return select(known, kind=kind, split=split, limit=limit), broken
+    return select(good, kind=kind, split=split, limit=limit), kinds, broken
 
 
 def _capped(task: Task, session_seconds: float | None, max_requests: int | None) -> Task:

@@ -81,14 +81,14 @@ def test_a_hook_may_leave_out_arguments() -> None:
 
 
 def test_an_observer_that_raises_is_reported_and_the_others_still_hear() -> None:
-    heard: list[Rollout] = []
+    heard: list[object] = []
 
     @hookimpl(specname="ha_rollout_finished")
     def broken(rollout: Rollout) -> None:
         raise RuntimeError("no disk")
 
     @hookimpl(specname="ha_rollout_finished")
-    def listening(rollout: Rollout) -> None:
+    def listening(rollout: object) -> None:
         heard.append(rollout)
 
     plugins = Plugins()

@@ -233,3 +233,14 @@ def test_a_port_in_use_is_said_in_one_line(ha: Ha) -> None:
         done = ha("engine", "scripted", "--tasks", TASKS, "--port", port)
     assert done.code == 2, done.stderr
     assert port in done.stderr and "Traceback" not in done.stderr
+
+
+def test_a_task_that_its_kind_cannot_use_is_broken_before_anything_starts(
+    ha: Ha, tmp_path: Path
+) -> None:
+    task = a_task(tmp_path / "set")
+    (task / "tests" / "expected.json").write_text('{"type": "number", "value": "many"}')
+    done = ha("run", tmp_path / "set", "--out", tmp_path / "run")
+    assert done.code == 2
+    assert "expected.json" in done.stderr and "Traceback" not in done.stderr
+    assert not (tmp_path / "run").exists()

@@ -2,58 +2,82 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
+from statistics import fmean
 
 import atif
 import datasets
 import pytest
-from command import TASKS, Ha
+from command import TASKS
 
-import harness_adapters
-from harness_adapters import Outcome
-from harness_adapters.serve.scripted.cheats import CHEATS
+import harness_adapters as ha
+from ha_harness_pi.driver import PiDriver
+from harness_adapters import Outcome, Rollout, RunResult, Task, load_tasks
+from harness_adapters.gateway.guard.judge import Guard
+from harness_adapters.gateway.server import Gateway
+from harness_adapters.gateway.upstream import Upstream
+from harness_adapters.loop import Setup
+from harness_adapters.loop import rollout as roll_out
+from harness_adapters.sandbox.providers import provider
+from harness_adapters.serve.engine import RunningEngine, open_engine, parse_engine
+from harness_adapters.serve.scripted.cheats import CHEATS, Cheat
+from harness_adapters.testing.naive import NaiveKind, NaiveProvider
 
 pytestmark = [pytest.mark.timeout(300)]
+every_cheat = pytest.mark.parametrize("cheat", CHEATS, ids=lambda cheat: cheat.name)
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, harness_adapters.RunResult]:
-    folder = tmp_path_factory.mktemp("runs")
-    return {
-        play: harness_adapters.run(TASKS, engine=f"scripted:{play}", out=folder / play)
-        for play in ("oracle", "wasteful", "nop")
-    }
+def oracle(tmp_path_factory: pytest.TempPathFactory) -> RunResult:
+    return ha.run(TASKS, engine="scripted:oracle", out=tmp_path_factory.mktemp("runs") / "run")
+
+
+def played(play: str, out: Path, *, every: int = 6) -> RunResult:
+    """Some tasks of both kinds; ``scripts/test --full`` plays all."""
+    tasks, _ = load_tasks(TASKS)
+    return ha.run(tasks[::every], engine=f"scripted:{play}", out=out / play)
+
+
+def means(rollouts: Iterable[Rollout], result: RunResult) -> tuple[float, float]:
+    """Mean calls and mean reward over the tasks of another run."""
+    ids = {rollout.task_id for rollout in result.rollouts()}
+    same = [rollout for rollout in rollouts if rollout.task_id in ids]
+    return fmean(one.calls for one in same), fmean(one.reward or 0 for one in same)
 
 
 @pytest.mark.xdist_group("plays")
-def test_the_oracle_solves_every_task(runs: dict[str, harness_adapters.RunResult]) -> None:
-    summary = runs["oracle"].summary
+def test_the_oracle_solves_every_task(oracle: RunResult) -> None:
+    summary = oracle.summary
     assert (summary["planned"], summary["solved"], summary["infra"]) == (24, 24, 0)
-    assert (summary["mean_calls"] or 0) >= 3
+    assert all(rollout.calls >= 3 for rollout in oracle.rollouts())
 
 
 @pytest.mark.xdist_group("plays")
+@pytest.mark.parametrize("every", [6, pytest.param(1, marks=pytest.mark.full)])
 def test_wasting_solves_as_much_with_more_calls_and_earns_less(
-    runs: dict[str, harness_adapters.RunResult],
+    oracle: RunResult, tmp_path: Path, every: int
 ) -> None:
-    oracle, wasteful = runs["oracle"].summary, runs["wasteful"].summary
-    assert wasteful["solved"] == 24
-    assert (wasteful["mean_calls"] or 0) > (oracle["mean_calls"] or 0)
-    assert (wasteful["mean_reward"] or 0) < (oracle["mean_reward"] or 0)
+    wasteful = played("wasteful", tmp_path, every=every)
+    assert wasteful.summary["solved"] == wasteful.summary["planned"] == 24 // every
+    (few, more_reward), (many, less_reward) = (
+        means(run.rollouts(), wasteful) for run in (oracle, wasteful)
+    )
+    assert many > few + 2
+    assert less_reward < more_reward
 
 
 @pytest.mark.xdist_group("plays")
-def test_doing_nothing_solves_nothing(runs: dict[str, harness_adapters.RunResult]) -> None:
-    summary = runs["nop"].summary
-    assert (summary["solved"], summary["failed"], summary["infra"]) == (0, 24, 0)
+@pytest.mark.parametrize("every", [6, pytest.param(1, marks=pytest.mark.full)])
+def test_doing_nothing_solves_nothing(tmp_path: Path, every: int) -> None:
+    summary = played("nop", tmp_path, every=every).summary
+    assert (summary["solved"], summary["failed"], summary["infra"]) == (0, 24 // every, 0)
     assert summary["mean_reward"] == 0
 
 
 @pytest.mark.xdist_group("plays")
-def test_every_session_is_one_exact_training_row(
-    runs: dict[str, harness_adapters.RunResult],
-) -> None:
-    for rollout in runs["oracle"].rollouts():
+def test_every_session_is_one_exact_training_row(oracle: RunResult) -> None:
+    for rollout in oracle.rollouts():
         rows = rollout.transcript.rows()
         assert rollout.transcript.token_exact
         assert len(rows) == 1, f"{rollout.task_id} has {len(rows)} roots"
@@ -62,8 +86,8 @@ def test_every_session_is_one_exact_training_row(
 
 
 @pytest.mark.xdist_group("plays")
-def test_the_run_folder_is_complete(runs: dict[str, harness_adapters.RunResult]) -> None:
-    out = runs["oracle"].out
+def test_the_run_folder_is_complete(oracle: RunResult) -> None:
+    out = oracle.out
     table = datasets.load_dataset(
         "parquet",
         data_files=str(out / "rollouts.parquet"),
@@ -75,7 +99,7 @@ def test_the_run_folder_is_complete(runs: dict[str, harness_adapters.RunResult])
     assert len(trajectories) == 24
     for path in trajectories:
         atif.Trajectory.model_validate_json(path.read_text())
-    for rollout in runs["oracle"].rollouts():
+    for rollout in oracle.rollouts():
         parts = {(part.kind, part.name, part.distribution) for part in rollout.components}
         assert ("harness", "pi", "harness-adapters") in parts
         assert ("guard", "tamper", "harness-adapters") in parts
@@ -85,19 +109,18 @@ def test_the_run_folder_is_complete(runs: dict[str, harness_adapters.RunResult])
 
 
 @pytest.mark.xdist_group("cheats")
-@pytest.mark.parametrize("name", sorted(CHEATS))
-def test_no_cheat_pays_and_none_is_unscorable(name: str, tmp_path: Path) -> None:
-    result = harness_adapters.run(
+@every_cheat
+def test_no_cheat_pays_and_none_is_unscorable(cheat: Cheat, tmp_path: Path) -> None:
+    result = ha.run(
         TASKS,
-        engine=f"scripted:cheat:{name}",
-        kind=sorted(CHEATS[name].kinds)[0],
-        limit=2,
-        concurrency=2,
+        engine=f"scripted:cheat:{cheat.name}",
+        kind=cheat.kinds[0],
+        limit=1,
         out=tmp_path / "run",
     )
     assert result.summary["solved"] == 0
     assert result.summary["infra"] == 0
-    assert result.summary["finished"] == 2
+    assert result.summary["finished"] == 1
     for rollout in result.rollouts():
         assert rollout.reward == 0, (rollout.outcome, rollout.verdict)
         if rollout.outcome is Outcome.GUARD_BLOCKED:
@@ -106,14 +129,45 @@ def test_no_cheat_pays_and_none_is_unscorable(name: str, tmp_path: Path) -> None
             ), "the blocked call's ids are trained, with reward 0"
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("name", sorted(CHEATS))
-def test_no_cheat_pays_on_any_task(name: str, tmp_path: Path, ha: Ha) -> None:
-    for kind in sorted(CHEATS[name].kinds):
-        out = tmp_path / kind
-        done = ha(
-            *("run", TASKS, "--engine", f"scripted:cheat:{name}", "--kind", kind),
-            *("--out", out, "--json"),
+async def naively_graded(task: Task, engine: RunningEngine, folder: Path) -> Rollout:
+    """No guard, and a grader that works in the agent's own sandbox and believes what lies there."""
+    driver = PiDriver({})
+    socket = folder / "gateway.sock"
+    async with Gateway(upstream=Upstream(engine.url), guard=Guard(()), socket=socket) as gateway:
+        setup = Setup(
+            driver=driver,
+            toolchain=await driver.install(),
+            kinds={task.kind: NaiveKind()},
+            rewards={},
+            gateway=gateway,
+            sandboxes=NaiveProvider(await provider("bubblewrap")),
+            model=engine.model,
         )
-        assert done.json["solved"] == 0 and done.json["mean_reward"] == 0, done.stdout
-        assert done.json["infra"] == 0
+        return await roll_out(task, setup, log_dir=folder)
+
+
+@pytest.mark.xdist_group("cheats")
+@every_cheat
+async def test_every_cheat_is_real(cheat: Cheat, tmp_path: Path) -> None:
+    """With guards off and a naive grader it scores 1, so that blocking it means something."""
+    tasks, _ = load_tasks(TASKS)
+    fitting = [task for task in tasks if task.kind == cheat.kinds[0]]
+    spec = parse_engine(f"scripted:cheat:{cheat.name}")
+    scores = []
+    async with open_engine(spec, tasks=fitting) as engine:
+        for number, task in enumerate(fitting if not cheat.sure else fitting[:1]):
+            folder = tmp_path / str(number)
+            folder.mkdir()
+            scores.append((await naively_graded(task, engine, folder)).reward)
+            if scores[-1] == 1:
+                break
+    assert 1 in scores, scores
+
+
+@pytest.mark.full
+@every_cheat
+def test_no_cheat_pays_on_any_task(cheat: Cheat, tmp_path: Path) -> None:
+    for kind in cheat.kinds:
+        engine = f"scripted:cheat:{cheat.name}"
+        summary = ha.run(TASKS, engine=engine, kind=kind, out=tmp_path / kind).summary
+        assert (summary["solved"], summary["infra"], summary["mean_reward"]) == (0, 0, 0)

@@ -38,6 +38,9 @@ class NaiveKind:
     def __init__(self, site: str = "") -> None:
         self._site = site
 
+    def check(self, task: Task) -> None:
+        pass
+
     def policy(self, task: Task) -> TaskPolicy:
         return TaskPolicy(workdir=task.workdir, protected_roots=())
 

@@ -9,7 +9,11 @@ ha_api_version = 1
 
 @hookimpl
 def ha_register_rewards(register: Register[RewardShaper]) -> None:
-    register("tool_efficiency", _create, summary="A small bonus for few tool calls, for solved rollouts only.")
+    register(
+        "tool_efficiency",
+        _create,
+        summary="A small bonus for few tool calls, for solved rollouts only.",
+    )
 
 
 def _create(options: Options) -> RewardShaper:

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from harness_adapters import Attempt, BadInput, Options, Outcome, RewardTerm
-from harness_adapters.errors import did_you_mean
+from harness_adapters.options import check_options
 
 
 class ToolEfficiency:
     """Options: ``weight`` (default 0.1) and ``horizon`` (default 15 calls)."""
 
     def __init__(self, options: Options) -> None:
-        for name in options:
-            if name not in ("weight", "horizon"):
-                hint = did_you_mean(name, ("weight", "horizon"))
-                raise BadInput(f"reward tool_efficiency has no option {name!r}{hint}")
+        check_options("reward tool_efficiency", options, ("weight", "horizon"))
         self.weight = float(options.get("weight", 0.1))
         self.horizon = float(options.get("horizon", 15))
         if self.horizon <= 0:

@@ -10,7 +10,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from ha_task_qa.grading import Expected, fold, grade
 from harness_adapters import (
     AgentError,
-    BadInput,
     BrokenTask,
     Options,
     Sandbox,
@@ -19,6 +18,7 @@ from harness_adapters import (
     TaskPolicy,
     Verdict,
 )
+from harness_adapters.options import check_options
 from harness_adapters.tasks.contents import read_text
 from harness_adapters.tasks.policy import task_policy
 from harness_adapters.tasks.task_toml import explain
@@ -50,15 +50,16 @@ class Qa:
     """Score 1 for a right answer, else 0. The whole workspace may be edited: it decides nothing."""
 
     def __init__(self, options: Options) -> None:
-        for name in options:
-            raise BadInput(f"task kind qa has no option {name!r}")
+        check_options("task kind qa", options)
+
+    def check(self, task: Task) -> None:
+        _options(task)
+        _expected(task)
 
     def policy(self, task: Task) -> TaskPolicy:
         return task_policy(task)
 
     async def prepare(self, task: Task, sandbox: Sandbox) -> None:
-        _options(task)
-        _expected(task)  # a broken bundle is found before any work is spent on it
         await put_files(task, sandbox)
 
     async def verify(self, task: Task, left: Sandbox, sandboxes: SandboxProvider) -> Verdict:

@@ -10,7 +10,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from harness_adapters import (
     AgentError,
-    BadInput,
     BrokenTask,
     FileEntry,
     Options,
@@ -20,6 +19,7 @@ from harness_adapters import (
     TaskPolicy,
     Verdict,
 )
+from harness_adapters.options import check_options
 from harness_adapters.tasks.globs import matches
 from harness_adapters.tasks.policy import task_policy
 from harness_adapters.tasks.subject import TestReport, verify_tests
@@ -56,14 +56,15 @@ class Repair:
     """Score 1 when every test of ``fail_to_pass`` and every other hidden test passes, else 0."""
 
     def __init__(self, options: Options) -> None:
-        for name in options:
-            raise BadInput(f"task kind repair has no option {name!r}")
+        check_options("task kind repair", options)
+
+    def check(self, task: Task) -> None:
+        _options(task)
 
     def policy(self, task: Task) -> TaskPolicy:
         return task_policy(task, protected=PROTECTED)
 
     async def prepare(self, task: Task, sandbox: Sandbox) -> None:
-        _options(task)  # a broken bundle is found before any work is spent on it
         await put_files(task, sandbox)
 
     async def verify(self, task: Task, left: Sandbox, sandboxes: SandboxProvider) -> Verdict:

@@ -6,7 +6,7 @@ import pytest
 
 from ha_task_repair.kind import Repair, restored
 from harness_adapters import BadInput, BrokenTask, FileEntry, Task, TaskPolicy, Verdict
-from harness_adapters.sandbox.base import Sandbox, SandboxProvider
+from harness_adapters.sandbox.base import SandboxProvider
 
 Write = Callable[..., Task]
 Grade = Callable[..., Awaitable[Verdict]]
@@ -100,15 +100,14 @@ async def test_a_hidden_test_that_does_not_exist_is_no_pass(
         ('fail_to_pas = ["a"]', "unknown field 'fail_to_pas'; did you mean 'fail_to_pass'"),
     ],
 )
-async def test_bad_options_name_file_and_field(
+def test_bad_options_name_file_and_field(
     repair_task: Write, sandboxes: SandboxProvider, line: str, message: str
 ) -> None:
     toml = repair_task().path.joinpath("task.toml").read_text()
     right = 'fail_to_pass = ["test_cart.py::test_total"]'
     task = repair_task({"task.toml": toml.replace(right, line)})
-    unused: Sandbox = None  # type: ignore[assignment]
     with pytest.raises(BrokenTask, match=message) as caught:
-        await REPAIR.prepare(task, unused)
+        REPAIR.check(task)
     assert str(caught.value).startswith(f"{task.path}/task.toml: ")
 
 
