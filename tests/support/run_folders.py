@@ -6,6 +6,7 @@ from array import array
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from harness_adapters import (
     Decision,
@@ -80,10 +81,11 @@ def write_run(
         "attempts": 1 + max((one.attempt for one in rollouts), default=0),
         **changes,
     }
-    folder = RunFolder.create(path, manifest(**values))
-    for one in rollouts:
-        folder.add(one)
-    folder.close()
+    with patch("os.fsync"):  # hundreds of rollouts need not survive a power cut
+        folder = RunFolder.create(path, manifest(**values))
+        for one in rollouts:
+            folder.add(one)
+        folder.close()
     return path
 
 
@@ -101,7 +103,7 @@ def manifest(**changes: Any) -> Manifest:
         "template": "",
         "model": "m",
         "sampling": {"temperature": 0.8},
-        "limits": {"": {"session_seconds": 300.0, "max_requests": 20}},
+        "limits": {"default": {"session_seconds": 300.0, "max_requests": 20}},
         "attempts": 1,
         "infra_retries": 2,
         "sandbox": "bubblewrap",

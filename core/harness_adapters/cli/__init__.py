@@ -19,6 +19,8 @@ from harness_adapters.errors import BadInput, HarnessAdaptersError, did_you_mean
 COMMANDS = {
     "run": ("run", "Run tasks in a real harness, guarded, verified and recorded."),
     "show": ("show", "Show a run as a table, or one rollout readably."),
+    "compare": ("compare", "Compare runs with their base: did the adapter help?"),
+    "gateway": ("gateway", "Put the guard in front of the agent you already use."),
     "plugins": ("plugins", "List plugins, what they offer, and where they come from."),
     "engine": ("engine", "Serve a model server on its own."),
     "tasks": ("tasks", "Make and look at verifiable tasks."),

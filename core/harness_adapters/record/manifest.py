@@ -48,6 +48,10 @@ class Manifest(BaseModel):
     policy: str
     tasks: dict[str, str]
 
+    def limits_of(self, task_id: str) -> dict[str, Any]:
+        """The caps of one task, empty where the manifest states none."""
+        return self.limits.get(task_id) or self.limits.get("default", {})
+
     def difference(self, other: Manifest) -> str | None:
         """The first field in which two manifests do not agree, with both values, or ``None``."""
         mine, theirs = self.model_dump(), other.model_dump()

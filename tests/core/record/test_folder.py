@@ -46,7 +46,7 @@ def manifest(**changes: Any) -> Manifest:
         template="",
         model="scripted",
         sampling={"temperature": 0.8},
-        limits={"": {"session_seconds": 300}},
+        limits={"default": {"session_seconds": 300}},
         attempts=1,
         infra_retries=2,
         sandbox="bubblewrap",
