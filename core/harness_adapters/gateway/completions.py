@@ -42,6 +42,7 @@ class Completion:
 
     :param reasoning: the reasoning fields that the engine filled, by their wire names.
     :param usage: as sent, without null members, which kill some harnesses.
+    :param stop_sequence: the text of the request's ``stop`` that ended it, if one did.
     """
 
     content: str | None
@@ -49,6 +50,7 @@ class Completion:
     finish: str
     reasoning: Mapping[str, str] = field(default_factory=dict[str, str])
     usage: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    stop_sequence: str | None = None
 
 
 def engine_body(request: ModelRequest, *, model: str, sampling: Sampling, limits: Limits) -> bytes:
@@ -108,6 +110,7 @@ def read_completion(reply: Mapping[str, Any]) -> Completion:
             if isinstance(value := message.get(name), str) and value
         },
         usage=_usage(reply.get("usage")),
+        stop_sequence=stop if isinstance(stop := choice.get("stop_reason"), str) else None,
     )
 
 

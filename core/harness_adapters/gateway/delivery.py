@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 
 from aiohttp import web
 
@@ -13,22 +14,34 @@ EVENT_STREAM = "text/event-stream"
 JSON = "application/json"
 
 
+@dataclass(slots=True, kw_only=True)
+class Held:
+    """A stream that has begun, since the reply takes its time.
+
+    :ivar waited: keep-alives written so far.
+    """
+
+    response: web.StreamResponse
+    waited: int = 0
+
+
 async def hold(
     http: web.Request, dialect: Dialect, envelope: Envelope, work: asyncio.Task[ModelReply]
-) -> web.StreamResponse | None:
+) -> Held | None:
     """Keep a streaming client waiting. ``None`` when the outcome is there before the first
     keep-alive: then nothing is sent yet, and a failure can still have its own HTTP status."""
-    held: web.StreamResponse | None = None
+    held: Held | None = None
     while True:
         done, _ = await asyncio.wait({work}, timeout=KEEP_ALIVE_SECONDS)
         if done:
             return held
         if held is None:
-            held = web.StreamResponse(headers=headers_for(EVENT_STREAM))
-            await held.prepare(http)
-            await held.write(dialect.stream_start(envelope))
+            held = Held(response=web.StreamResponse(headers=headers_for(EVENT_STREAM)))
+            await held.response.prepare(http)
+            await held.response.write(dialect.stream_start(envelope))
         else:
-            await held.write(dialect.keep_alive(envelope))
+            await held.response.write(dialect.keep_alive(envelope, waited=held.waited))
+            held.waited += 1
 
 
 async def deliver(
@@ -36,18 +49,18 @@ async def deliver(
     dialect: Dialect,
     request: ModelRequest,
     reply: ModelReply,
-    held: web.StreamResponse | None,
+    held: Held | None,
 ) -> web.StreamResponse:
     """Write the reply. Its turn is committed: whatever the client does now, it is not lost."""
     if held is not None:
-        await held.write(dialect.stream_rest(reply, include_usage=request.include_usage))
-        return held
+        await held.response.write(dialect.stream_rest(request, reply, waited=held.waited))
+        return held.response
     if request.stream:
         body = dialect.stream_start(reply.envelope)
-        body += dialect.stream_rest(reply, include_usage=request.include_usage)
+        body += dialect.stream_rest(request, reply, waited=0)
         response = web.Response(body=body, headers=headers_for(EVENT_STREAM))
     else:
-        response = web.Response(body=dialect.whole(reply), headers=headers_for(JSON))
+        response = web.Response(body=dialect.whole(request, reply), headers=headers_for(JSON))
     await response.prepare(http)
     await response.write_eof()
     return response

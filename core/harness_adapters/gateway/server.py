@@ -15,9 +15,12 @@ from urllib.parse import urlsplit
 from aiohttp import web
 
 from harness_adapters.errors import BadInput
-from harness_adapters.gateway.delivery import JSON, deliver, headers_for, hold
+from harness_adapters.gateway.delivery import JSON, Held, deliver, headers_for, hold
 from harness_adapters.gateway.dialects.base import Dialect, Envelope, ModelReply
 from harness_adapters.gateway.dialects.chat import ChatDialect
+from harness_adapters.gateway.dialects.messages import MessagesDialect
+from harness_adapters.gateway.dialects.models import model_card, model_list
+from harness_adapters.gateway.dialects.responses import ResponsesDialect
 from harness_adapters.gateway.failures import Refused, UpstreamError, WireError
 from harness_adapters.gateway.judging import Judge
 from harness_adapters.gateway.sessions import GatewaySession
@@ -30,6 +33,8 @@ SHUTDOWN_SECONDS = 1.0
 RETRY_HEADER = "x-stainless-retry-count"
 
 CHAT = ChatDialect()
+MESSAGES = MessagesDialect()
+RESPONSES = ResponsesDialect()
 _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
@@ -173,9 +178,17 @@ class Gateway:
         app = web.Application(client_max_size=MAX_BODY_BYTES)
         app.router.add_get("/health", _guarded(self._health, CHAT))
         for prefix in ("", "/s/{key}"):
-            app.router.add_post(f"{prefix}/v1/chat/completions", _guarded(self._chat, CHAT))
-            app.router.add_get(f"{prefix}/v1/models", _guarded(self._models, CHAT))
-            app.router.add_get(f"{prefix}/v1/models/{{id:.+}}", _guarded(self._model, CHAT))
+            for path, dialect in (
+                ("/v1/chat/completions", CHAT),
+                ("/v1/messages", MESSAGES),
+                ("/v1/responses", RESPONSES),
+            ):
+                app.router.add_post(prefix + path, _guarded(self._serving(dialect), dialect))
+            counting = _guarded(self._count_tokens, MESSAGES)
+            app.router.add_post(f"{prefix}/v1/messages/count_tokens", counting)
+            for base in ("/v1", "/api/v1", ""):  # some harnesses look for models outside /v1
+                app.router.add_get(f"{prefix}{base}/models", _guarded(self._models, CHAT))
+                app.router.add_get(f"{prefix}{base}/models/{{id:.+}}", _guarded(self._model, CHAT))
         app.router.add_route("*", "/{rest:.*}", _guarded(self._nothing, CHAT))
         return app
 
@@ -186,29 +199,34 @@ class Gateway:
         raise Refused(f"nothing is served at {http.method} {http.path}", status=404)
 
     async def _models(self, http: web.Request) -> web.StreamResponse:
-        return web.json_response({"object": "list", "data": [_card(self._session(http).model)]})
+        return web.json_response(model_list([self._session(http).model]))
 
     async def _model(self, http: web.Request) -> web.StreamResponse:
         model = self._session(http).model
         if http.match_info["id"] != model:
             raise Refused("this session has no such model", status=404, code="model_not_found")
-        return web.json_response(_card(model))
+        return web.json_response(model_card(model))
 
-    async def _chat(self, http: web.Request) -> web.StreamResponse:
-        return await self._serve(http, CHAT)
+    async def _count_tokens(self, http: web.Request) -> web.StreamResponse:
+        self._session(http)
+        estimate = MESSAGES.count_tokens(await http.read())
+        return web.Response(body=estimate, headers=headers_for(JSON))
+
+    def _serving(self, dialect: Dialect) -> _Handler:
+        return lambda http: self._serve(http, dialect)
 
     async def _serve(self, http: web.Request, dialect: Dialect) -> web.StreamResponse:
         session = self._session(http)
         body = await http.read()
         request = dialect.read(body)
-        envelope = Envelope.new(session.model)
+        envelope = Envelope.new(session.model, prefix=dialect.id_prefix)
         work = session.start(
             request,
             envelope=envelope,
             digest=hashlib.blake2b(body, digest_size=16).digest(),
             retry=http.headers.get(RETRY_HEADER, "0") != "0",
         )
-        held: web.StreamResponse | None = None
+        held: Held | None = None
         try:
             if request.stream:
                 held = await hold(http, dialect, envelope, work)
@@ -216,8 +234,9 @@ class Gateway:
         except WireError as error:
             if held is None:
                 raise
-            await held.write(dialect.stream_error(error))
-            return held
+            event = dialect.stream_error(envelope, error, waited=held.waited)
+            await held.response.write(event)
+            return held.response
         finally:
             work.cancel()
         response = await deliver(http, dialect, request, reply, held)
@@ -231,6 +250,7 @@ class Gateway:
         """
         scheme, _, token = http.headers.get("Authorization", "").partition(" ")
         session = self._sessions.get(token.strip()) if scheme.lower() == "bearer" else None
+        session = session or self._sessions.get(http.headers.get("x-api-key", "").strip())
         session = session or self._sessions.get(http.match_info.get("key", ""))
         if session is None:
             raise Refused("unknown session key", status=401, code="invalid_api_key")
@@ -283,7 +303,3 @@ def _is_loopback(url: str) -> bool:
         return urlsplit(url).hostname in LOOPBACK
     except ValueError:
         return False
-
-
-def _card(model: str) -> dict[str, object]:
-    return {"id": model, "object": "model", "created": 0, "owned_by": "harness-adapters"}

@@ -17,6 +17,7 @@ from harness_adapters.gateway.capture import Tokens, read_tokens
 from harness_adapters.gateway.completions import Completion, engine_body, read_completion
 from harness_adapters.gateway.conversation import Conversations
 from harness_adapters.gateway.dialects.base import Envelope, ModelReply, ModelRequest
+from harness_adapters.gateway.echoes import SampledCalls
 from harness_adapters.gateway.failures import Refused, TokenError, UpstreamError, WireError
 from harness_adapters.gateway.forest import Forest
 from harness_adapters.gateway.guard.ledger import Ledger
@@ -77,6 +78,7 @@ class GatewaySession:
         self._turns: list[Turn] = []
         self._forest = Forest()
         self._main, self._side = Conversations(), Conversations()
+        self._calls = SampledCalls()
         self._replies: dict[bytes, ModelReply] = {}
         self._flags: set[Flag] = set()
         self._faults: list[str] = []
@@ -157,6 +159,7 @@ class GatewaySession:
         auxiliary = self._side_request(request)
         if request.model != self.model:
             log.info("%s: asked for model %r, served %r", self.id, request.model, self.model)
+        request = replace(request, messages=self._calls.restore(request.messages))
         started, clock = time.time(), time.perf_counter()
         body = engine_body(request, model=self.model, sampling=self._sampling, limits=self._limits)
         try:
@@ -203,6 +206,7 @@ class GatewaySession:
                 )
             )
             self._replies[digest] = reply
+            self._calls.add(reply.message)
             self._guard_faults.extend(judged.guard_faults)
             if judged.malformed:
                 self._flags.add(Flag.MALFORMED_CALL)
@@ -303,4 +307,11 @@ def _reply(
             "completion_tokens": sampled,
             "total_tokens": prompt + sampled,
         }
-    return ModelReply(envelope=envelope, message=message, finish=finish, usage=usage, turn=turn)
+    return ModelReply(
+        envelope=envelope,
+        message=message,
+        finish=finish,
+        usage=usage,
+        stop_sequence=completion.stop_sequence,
+        turn=turn,
+    )

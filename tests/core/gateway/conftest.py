@@ -21,6 +21,9 @@ from harness_adapters.gateway.server import Gateway
 from harness_adapters.gateway.sessions import GatewaySession
 from harness_adapters.gateway.transcript import Decision
 from harness_adapters.gateway.upstream import Upstream
+from harness_adapters.serve.scripted.app import build_app
+from harness_adapters.serve.scripted.plays import Play
+from harness_adapters.serve.scripted.policy import Policy
 from harness_adapters.types import Finding, Severity
 
 Wire = dict[str, Any]
@@ -273,6 +276,23 @@ async def open_client(gateway: Gateway) -> AsyncIterator[Open]:
 @pytest.fixture
 def client(open_client: Open) -> Client:
     return open_client()
+
+
+@pytest.fixture
+async def strict_client() -> AsyncIterator[Client]:
+    """Its engine answers 400 to all that vLLM refuses."""
+    app = build_app(Policy([], Play("nop")), model="adapter.v1", strict=True)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+    async with (
+        Gateway(upstream=Upstream(url), guard=WordGuard(), port=0) as gateway,
+        aiohttp.ClientSession() as http,
+    ):
+        session = gateway.open_session(model="adapter.v1", require_tokens=True)
+        yield Client(http=http, session=session, origin=gateway.url)
+    await runner.cleanup()
 
 
 def replying(*replies: Mapping[str, Any] | tuple[Mapping[str, Any], str]) -> Callable[[Wire], Any]:

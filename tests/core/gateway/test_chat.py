@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import Any
 
 import orjson
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from tests.core.gateway.conftest import BASH, Client, Engine, Wire, accumulate, call, events, user
+from tests.core.gateway.conftest import BASH, Client, Engine, Wire, accumulate, user
+from tests.core.gateway.wires import CHAT as CHAT_WIRE
 
 from harness_adapters.gateway import delivery
 from harness_adapters.gateway.completions import engine_body
-from harness_adapters.gateway.dialects.base import Envelope, ModelReply, ModelRequest
+from harness_adapters.gateway.dialects.base import ModelRequest
 from harness_adapters.gateway.dialects.chat import ChatDialect
 from harness_adapters.gateway.failures import Refused
 from harness_adapters.types import Limits, Sampling
@@ -34,21 +34,20 @@ def sent(**changes: Any) -> Wire:
     return body
 
 
-@pytest.mark.parametrize(
-    "quirk",
-    [
-        {"stream_options": {"include_usage": True}},
-        {"stream": True, "stream_options": {"include_usage": True}},
-        {"tools": [], "tool_choice": "auto", "parallel_tool_calls": False},
-        {"tools": None, "tool_choice": "none"},
-        {"store": False, "metadata": {"a": "b"}, "user": "u", "service_tier": "auto"},
-        {"logit_bias": {}, "response_format": {"type": "text"}, "n": 1, "function_call": None},
-        {"logprobs": None, "top_logprobs": 5, "temperature": None, "frequency_penalty": 1.0},
-        {"max_tokens": None, "max_completion_tokens": 1_000_000_000},
-        {"prompt_cache_key": "k", "safety_identifier": "s", "verbosity": "low"},
-    ],
-    ids=lambda quirk: ",".join(quirk),
-)
+QUIRKS: list[Wire] = [
+    {"stream_options": {"include_usage": True}},
+    {"stream": True, "stream_options": {"include_usage": True}},
+    {"tools": [], "tool_choice": "auto", "parallel_tool_calls": False},
+    {"tools": None, "tool_choice": "none"},
+    {"store": False, "metadata": {"a": "b"}, "user": "u", "service_tier": "auto"},
+    {"logit_bias": {}, "response_format": {"type": "text"}, "n": 1, "function_call": None},
+    {"logprobs": None, "top_logprobs": 5, "temperature": None, "frequency_penalty": 1.0},
+    {"max_tokens": None, "max_completion_tokens": 1_000_000_000},
+    {"prompt_cache_key": "k", "safety_identifier": "s", "verbosity": "low"},
+]
+
+
+@pytest.mark.parametrize("quirk", QUIRKS, ids=lambda quirk: ",".join(quirk))
 def test_wire_quirks_do_not_reach_a_strict_engine(quirk: Wire) -> None:
     """RF13"""
     body = sent(**quirk)
@@ -58,6 +57,26 @@ def test_wire_quirks_do_not_reach_a_strict_engine(quirk: Wire) -> None:
     assert ("tools" in body) == bool({**ASK, **quirk}["tools"])
     assert body["stream"] is False and body["top_logprobs"] == 0
     assert body["max_tokens"] == Limits().max_output_tokens
+
+
+@pytest.mark.parametrize("quirk", QUIRKS, ids=lambda quirk: ",".join(quirk))
+async def test_a_strict_engine_answers_to_wire_quirks(strict_client: Client, quirk: Wire) -> None:
+    """RF13"""
+    said = await CHAT_WIRE.say(strict_client, {**ASK, **quirk})
+    assert said.finish == "stop" and said.text
+    assert strict_client.session.transcript().token_exact
+
+
+def test_what_is_dropped_is_in_the_debug_log_with_a_reason(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.DEBUG, "harness_adapters.gateway.dialects.dropped")
+    read(temperature=0, store=True, beyond=1, tools=[BASH], stream_options=None)
+    assert [record.getMessage() for record in caplog.records] == [
+        "dropped 'temperature': pinned by the session",
+        "dropped 'store': of no meaning to the engine",
+        "dropped 'beyond': not known here",
+    ]
 
 
 def test_what_an_engine_understands_passes() -> None:
@@ -108,45 +127,6 @@ def test_half_a_character_does_not_end_a_session() -> None:
     """A harness that cuts tool output between two UTF-16 halves."""
     cut = b'{"model": "m", "messages": [{"role": "user", "content": "\\ud83d \\ud83d\\ude00"}]}'
     assert CHAT.read(cut).messages[0]["content"] == "\N{REPLACEMENT CHARACTER} \N{GRINNING FACE}"
-
-
-# surrogates cannot come out of an engine's UTF-8
-text = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
-replies = st.builds(
-    lambda content, reasoning, arguments, finish, usage: ModelReply(
-        envelope=Envelope.new("a.v1"),
-        message={
-            "role": "assistant",
-            "content": content,
-            **({"reasoning_content": reasoning} if reasoning else {}),
-            **(
-                {"tool_calls": [call(raw, id=f"call_{n}") for n, raw in enumerate(arguments)]}
-                if arguments
-                else {}
-            ),
-        },
-        finish=finish,
-        usage=usage,
-    ),
-    st.none() | text,
-    text,
-    st.lists(text, max_size=3),
-    st.sampled_from(["stop", "length", "tool_calls"]),
-    st.just({"prompt_tokens": 3, "completion_tokens": 4, "total_tokens": 7}),
-)
-
-
-@given(replies, st.integers(0, 3), st.data())
-def test_the_stream_says_what_the_whole_reply_says(
-    reply: ModelReply, waits: int, data: st.DataObject
-) -> None:
-    """The law, under every split of the bytes."""
-    raw = CHAT.stream_start(reply.envelope)
-    raw += CHAT.keep_alive(reply.envelope) * waits
-    raw += CHAT.stream_rest(reply, include_usage=True)
-    cut = data.draw(st.integers(0, len(raw)))
-    assert events(raw[:cut] + raw[cut:]) == events(raw)
-    assert accumulate(events(raw)) == orjson.loads(CHAT.whole(reply))
 
 
 @pytest.mark.parametrize("include_usage", [False, True])

@@ -18,10 +18,25 @@ from harness_adapters.gateway.failures import Refused, WireError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ToolForm:
+    """How a harness wants to be told of a call, where that is no plain function call.
+
+    :param kind: ``function``, ``custom`` or ``local_shell``.
+    :param name: the tool's name in the harness's own dialect.
+    :param namespace: the group that it was declared in, or ``""``.
+    """
+
+    kind: str
+    name: str
+    namespace: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRequest:
     """One request of a harness, sifted: what is not here does not reach the engine.
 
-    :param tools: name -> declared tool, in wire form and order.
+    :param tools: name -> declared tool, in Chat Completions form and wire order.
+    :param forms: tool name -> its form, only for tools that are no plain functions.
     :param options: further Chat Completions fields that go to the engine unchanged.
     :param max_tokens: what the harness asked for, or ``None``.
     :param include_usage: a streaming client wants a last event with the usage.
@@ -30,6 +45,7 @@ class ModelRequest:
     model: str
     messages: Sequence[dict[str, Any]]
     tools: Mapping[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+    forms: Mapping[str, ToolForm] = field(default_factory=dict[str, ToolForm])
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     max_tokens: int | None = None
     stream: bool = False
@@ -53,8 +69,9 @@ class Envelope:
     model: str
 
     @classmethod
-    def new(cls, model: str) -> Envelope:
-        return cls(id=f"chatcmpl-{secrets.token_hex(12)}", created=int(time.time()), model=model)
+    def new(cls, model: str, *, prefix: str = "chatcmpl-") -> Envelope:
+        """One with a fresh id, which starts with the dialect's own ``prefix``."""
+        return cls(id=f"{prefix}{secrets.token_hex(12)}", created=int(time.time()), model=model)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +80,7 @@ class ModelReply:
 
     :param message: assistant message: ``role``, ``content``, reasoning fields, ``tool_calls``.
     :param finish: ``stop``, ``tool_calls``, ``length`` or ``content_filter``.
+    :param stop_sequence: the one of the request's stop texts that ended it, or ``None``.
     :param turn: index of the turn that it was committed as; ``None`` when it is no turn.
     """
 
@@ -70,28 +88,45 @@ class ModelReply:
     message: dict[str, Any]
     finish: str
     usage: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    stop_sequence: str | None = None
     turn: int | None = None
 
 
 class Dialect(Protocol):
     """The wire form of one API. A stream is ``stream_start``, any number of ``keep_alive``, and
-    ``stream_rest``, or ``stream_error`` in its place."""
+    ``stream_rest``, or ``stream_error`` in its place.
+
+    ``waited`` is how many keep-alives went before: some dialects number their events.
+    """
+
+    @property
+    def id_prefix(self) -> str:
+        """What the ids of its replies start with."""
+        ...
 
     def read(self, body: bytes) -> ModelRequest:
         """:raises Refused: it is malformed, or asks for something that cannot be captured."""
         ...
 
-    def whole(self, reply: ModelReply) -> bytes: ...
+    def whole(self, request: ModelRequest, reply: ModelReply) -> bytes: ...
 
     def stream_start(self, envelope: Envelope) -> bytes: ...
 
-    def keep_alive(self, envelope: Envelope) -> bytes: ...
+    def keep_alive(self, envelope: Envelope, *, waited: int) -> bytes: ...
 
-    def stream_rest(self, reply: ModelReply, *, include_usage: bool) -> bytes: ...
+    def stream_rest(self, request: ModelRequest, reply: ModelReply, *, waited: int) -> bytes: ...
 
     def error(self, error: WireError) -> bytes: ...
 
-    def stream_error(self, error: WireError) -> bytes: ...
+    def stream_error(self, envelope: Envelope, error: WireError, *, waited: int) -> bytes: ...
+
+
+def counted(usage: Mapping[str, Any], name: str, detail: str = "") -> int:
+    """A count of a reply's usage, or one of its details; 0 where the engine does not say."""
+    value: Any = usage.get(name)
+    if detail:
+        value = value.get(detail) if isinstance(value, dict) else None
+    return value if isinstance(value, int) else 0
 
 
 def text_of(content: object) -> str:

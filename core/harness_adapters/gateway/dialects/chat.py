@@ -13,11 +13,30 @@ from harness_adapters.gateway.dialects.base import (
     ModelRequest,
     parse_object,
 )
-from harness_adapters.gateway.failures import Refused, UpstreamError, WireError
+from harness_adapters.gateway.dialects.dropped import (
+    CACHE,
+    NO_MEANING,
+    PINNED,
+    note_dropped_fields,
+)
+from harness_adapters.gateway.dialects.openai_errors import error_body, error_object
+from harness_adapters.gateway.failures import Refused, WireError
 
-# Go to the engine as they are. All else is dropped: it is either pinned by the session (sampling),
-# of no meaning to an engine (store, metadata, user ...), or would change the reply's form.
+# Go to the engine as they are.
 PASSED = ("stop", "chat_template_kwargs", "reasoning_effort")
+
+READ = frozenset(
+    {"model", "messages", "tools", "tool_choice", "parallel_tool_calls", "n", "response_format"}
+    | {"max_tokens", "max_completion_tokens", "stream", "stream_options", *PASSED}
+)
+DROPPED = {
+    **dict.fromkeys(("temperature", "top_p", "top_k", "min_p", "seed"), PINNED),
+    **dict.fromkeys(("frequency_penalty", "presence_penalty", "repetition_penalty"), PINNED),
+    **dict.fromkeys(("store", "metadata", "user", "service_tier"), NO_MEANING),
+    **dict.fromkeys(("safety_identifier", "verbosity", "web_search_options"), NO_MEANING),
+    **dict.fromkeys(("logprobs", "top_logprobs"), "the gateway asks for what it captures"),
+    **dict.fromkeys(("prompt_cache_key", "prompt_cache_retention"), CACHE),
+}
 
 # Change which ids can be sampled, so that the captured logprobs would not be the policy's own, or
 # carry calls in a form that the guard does not read.
@@ -41,6 +60,8 @@ REFUSED = (
 class ChatDialect:
     """Reads and writes ``/v1/chat/completions``."""
 
+    id_prefix = "chatcmpl-"
+
     def read(self, body: bytes) -> ModelRequest:
         wire = parse_object(body)
         for name in REFUSED:
@@ -51,6 +72,7 @@ class ChatDialect:
         response_format = wire.get("response_format")
         if response_format is not None and response_format != {"type": "text"}:
             raise Refused("'response_format' is not served here", code="unsupported_parameter")
+        note_dropped_fields(wire, read=READ, reasons=DROPPED)
 
         stream = wire.get("stream") is True
         stream_options = wire.get("stream_options")
@@ -66,7 +88,7 @@ class ChatDialect:
             and stream_options.get("include_usage") is True,
         )
 
-    def whole(self, reply: ModelReply) -> bytes:
+    def whole(self, request: ModelRequest, reply: ModelReply) -> bytes:
         wire: dict[str, Any] = {
             "id": reply.envelope.id,
             "object": "chat.completion",
@@ -88,10 +110,10 @@ class ChatDialect:
     def stream_start(self, envelope: Envelope) -> bytes:
         return _chunk(envelope, {"role": "assistant"})
 
-    def keep_alive(self, envelope: Envelope) -> bytes:
+    def keep_alive(self, envelope: Envelope, *, waited: int) -> bytes:
         return _chunk(envelope, {})
 
-    def stream_rest(self, reply: ModelReply, *, include_usage: bool) -> bytes:
+    def stream_rest(self, request: ModelRequest, reply: ModelReply, *, waited: int) -> bytes:
         envelope, events = reply.envelope, []
         for name, value in reply.message.items():
             if name not in ("role", "tool_calls") and value is not None:
@@ -99,22 +121,18 @@ class ChatDialect:
         for index, call in enumerate(reply.message.get("tool_calls", ())):
             events.append(_chunk(envelope, {"tool_calls": [{"index": index, **call}]}))
         events.append(_chunk(envelope, {}, finish=reply.finish))
-        if include_usage and reply.usage:
+        if request.include_usage and reply.usage:
             events.append(_event({**_head(envelope), "choices": [], "usage": reply.usage}))
         events.append(b"data: [DONE]\n\n")
         return b"".join(events)
 
     def error(self, error: WireError) -> bytes:
-        if isinstance(error, UpstreamError) and error.body is not None:
-            return error.body
-        kind = "invalid_request_error" if error.status < 500 else "api_error"
-        return orjson.dumps(
-            {"error": {"message": str(error), "type": kind, "param": None, "code": error.code}}
-        )
+        return error_body(error)
 
-    def stream_error(self, error: WireError) -> bytes:
-        # no [DONE]: a cut must not read as an end
-        return b"data: " + self.error(error) + b"\n\n"
+    def stream_error(self, envelope: Envelope, error: WireError, *, waited: int) -> bytes:
+        # Harnesses look for a status in the text, to see whether to try again: the response's own
+        # is 200 by now. There is no [DONE]: a cut must not read as an end.
+        return _event(error_object(error, f"{error.status}: {error}"))
 
 
 def _model(wire: Mapping[str, Any]) -> str:
