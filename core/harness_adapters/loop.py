@@ -6,7 +6,9 @@ It takes objects, not names: plugins are only one way to get the objects.
 from __future__ import annotations
 
 import time
+import traceback
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -87,6 +89,10 @@ async def rollout(task: Task, setup: Setup, *, log_dir: Path, attempt: int = 0) 
                 verdict = await kind.verify(task, sandbox, setup.sandboxes)
     except InfraError as fault:
         error = str(fault)
+    except Exception as fault:  # a full disk, no more descriptors, a bug: not the policy's doing
+        error = f"{type(fault).__name__}: {fault}"
+        with suppress(OSError):
+            (log_dir / "traceback.txt").write_text(traceback.format_exc())
     finally:
         session.close()
     return _finish(

@@ -285,8 +285,7 @@ class Provenance:
 class Rollout:
     """One finished rollout, ready to be recorded.
 
-    :param group: task id; rollouts of one group share the advantage baseline.
-    :param attempt: 0-based number inside the group.
+    :param attempt: 0-based number inside its group, the rollouts of one task.
     :param tries: sessions it took, infra retries included.
     :param reward: ``None`` exactly when the outcome is ``infra``.
     :param calls: tool calls let through, auxiliary and blocked ones not counted.

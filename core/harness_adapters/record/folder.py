@@ -82,14 +82,21 @@ class RunFolder:
                     }
                 )
 
-    def derive(self) -> None:
-        """Write the table and the trajectories anew from the log."""
+    def derive(self) -> list[str]:
+        """Write the table and the trajectories anew from the log; one line per rollout that makes
+        no valid trajectory."""
         from harness_adapters.record.table import write_table
 
         rollouts = list(read_rollouts(self.path))
+        problems = []
         for rollout in rollouts:
-            self._write_trajectory(rollout)
+            try:
+                self._write_trajectory(rollout)
+            except (TypeError, ValueError, RecursionError) as error:
+                name = file_name(rollout.task_id, rollout.attempt)
+                problems.append(f"{name}: no trajectory: {type(error).__name__}: {error}")
         write_table(rollouts, self.path / "rollouts.parquet")
+        return problems
 
     def _write_trajectory(self, rollout: Rollout) -> None:
         from harness_adapters.record.trajectory import to_json
@@ -134,7 +141,7 @@ def read_rollouts(path: Path) -> Iterator[Rollout]:
 
 
 def file_name(task_id: str, attempt: int) -> str:
-    """A path-safe name for one rollout; task ids hold only path-safe segments and slashes."""
+    """A path-safe name for one rollout. Loading a set of tasks checks that no two ids give one."""
     return f"{task_id.replace('/', '__')}.{attempt}"
 
 

@@ -7,6 +7,7 @@ and reports; a damaged record before the last one is never cut, since what follo
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import zlib
@@ -20,12 +21,23 @@ from harness_adapters.errors import BadInput
 
 
 class Log:
-    """A log open for appending. :raises BadInput: a record before the last is damaged."""
+    """A log open for appending, by this process alone.
+
+    :ivar torn: bytes of a torn tail that were cut off.
+    :raises BadInput: another process writes here, or a record before the last is damaged.
+    """
 
     def __init__(self, path: Path) -> None:
-        self.path = path
-        self.torn = _cut_torn_tail(path)
         self._file: BinaryIO = path.open("ab")
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self.torn = _cut_torn_tail(path)
+        except BlockingIOError:
+            self._file.close()
+            raise BadInput(f"another process is writing {path}; wait for it or stop it") from None
+        except BaseException:
+            self._file.close()
+            raise
 
     def append(self, record: dict[str, Any]) -> None:
         """Write one record; it is on the disk when this returns."""
@@ -90,8 +102,6 @@ def _decode(line: bytes) -> dict[str, Any] | None:
 
 def _cut_torn_tail(path: Path) -> int:
     """Bytes cut off."""
-    if not path.exists():
-        return 0
     end = 0
     with path.open("rb") as file:
         for behind, _ in _whole_records(path, file):

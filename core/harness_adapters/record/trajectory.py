@@ -30,16 +30,11 @@ def to_json(rollout: Rollout, *, harness: str) -> bytes:
 def to_atif(rollout: Rollout, *, harness: str) -> atif.Trajectory:
     """:raises pydantic.ValidationError: what was captured is no valid trajectory."""
     turns = [turn for turn in rollout.transcript.turns if not turn.auxiliary]
-    results = {
-        message.get("tool_call_id"): text_of(message.get("content"))
-        for turn in turns
-        for message in turn.new_messages
-        if message.get("role") == "tool"
-    }
+    results = _results(turns)
     steps: list[atif.Step] = []
     for turn in turns:
         steps += _prompt_steps(turn.new_messages, len(steps))
-        steps.append(_agent_step(turn, len(steps) + 1, results))
+        steps.append(_agent_step(turn, len(steps) + 1, results[turn.index]))
     return atif.Trajectory(
         schema_version=SCHEMA,
         session_id=rollout.session_id,
@@ -80,7 +75,21 @@ def _prompt_steps(messages: Sequence[Mapping[str, Any]], before: int) -> list[at
     ]
 
 
-def _agent_step(turn: Turn, step_id: int, results: Mapping[Any, str]) -> atif.Step:
+def _results(turns: Sequence[Turn]) -> dict[int, dict[str, str]]:
+    """What came back, by turn and call id. An engine may use an id again in a later turn, so a
+    result belongs to the last turn before it that asked with its id."""
+    results: dict[int, dict[str, str]] = {turn.index: {} for turn in turns}
+    asked: dict[str, int] = {}
+    for turn in turns:
+        for message in turn.new_messages:
+            call_id = message.get("tool_call_id")
+            if message.get("role") == "tool" and isinstance(call_id, str) and call_id in asked:
+                results[asked.pop(call_id)][call_id] = text_of(message.get("content"))
+        asked.update({call.id: turn.index for call in turn.calls if call.executed})
+    return results
+
+
+def _agent_step(turn: Turn, step_id: int, results: Mapping[str, str]) -> atif.Step:
     executed = [call for call in turn.calls if call.executed]
     held = [call for call in turn.calls if not call.executed]
     observed = [
@@ -134,7 +143,8 @@ def text_of(content: Any) -> str:
     if isinstance(content, str):
         return content
     if isinstance(content, list):
-        return "".join(part.get("text") or "" for part in content if isinstance(part, Mapping))
+        texts = (part.get("text") for part in content if isinstance(part, Mapping))
+        return "".join(text for text in texts if isinstance(text, str))
     return ""
 
 

@@ -30,30 +30,31 @@ from harness_adapters import (
 from harness_adapters.record.codec import from_record, to_record
 from harness_adapters.record.folder import RunFolder, read_rollouts
 from harness_adapters.record.manifest import Manifest
+from harness_adapters.record.trajectory import to_atif
 
 
 def manifest(**changes: Any) -> Manifest:
-    values: dict[str, Any] = dict(
-        created="2026-01-01T00:00:00Z",
-        host={},
-        concurrency=4,
-        version="0.1.0",
-        components=[],
-        component_options={},
-        harness="pi",
-        harness_version="0.73.1",
-        engine={"name": "scripted:oracle"},
-        template="",
-        model="scripted",
-        sampling={"temperature": 0.8},
-        limits={"default": {"session_seconds": 300}},
-        attempts=1,
-        infra_retries=2,
-        sandbox="bubblewrap",
-        sandbox_lost=[],
-        policy="abc",
-        tasks={"t": "0" * 64},
-    )
+    values: dict[str, Any] = {
+        "created": "2026-01-01T00:00:00Z",
+        "host": {},
+        "concurrency": 4,
+        "version": "0.1.0",
+        "components": [],
+        "component_options": {},
+        "harness": "pi",
+        "harness_version": "0.73.1",
+        "engine": {"name": "scripted:oracle"},
+        "template": "",
+        "model": "scripted",
+        "sampling": {"temperature": 0.8},
+        "limits": {"default": {"session_seconds": 300}},
+        "attempts": 1,
+        "infra_retries": 2,
+        "sandbox": "bubblewrap",
+        "sandbox_lost": [],
+        "policy": "abc",
+        "tasks": {"t": "0" * 64},
+    }
     return Manifest(**{**values, **changes})
 
 
@@ -100,31 +101,31 @@ def made(task_id: str = "t", *, outcome: Outcome = Outcome.SOLVED, **changes: An
             finish="tool_calls",
         ),
     )
-    values: dict[str, Any] = dict(
-        task_id=task_id,
-        cluster="c",
-        kind="repair",
-        attempt=0,
-        tries=1,
-        session_id="s1",
-        model="scripted",
-        outcome=outcome,
-        flags=frozenset({Flag.MALFORMED_CALL}),
-        reward=1.0,
-        terms=[RewardTerm(name="verifier", value=1.0)],
-        verdict=Verdict(passed=True, score=1.0, tests={"test_a": "passed"}),
-        calls=1,
-        seconds=1.5,
-        transcript=Transcript(
+    values: dict[str, Any] = {
+        "task_id": task_id,
+        "cluster": "c",
+        "kind": "repair",
+        "attempt": 0,
+        "tries": 1,
+        "session_id": "s1",
+        "model": "scripted",
+        "outcome": outcome,
+        "flags": frozenset({Flag.MALFORMED_CALL}),
+        "reward": 1.0,
+        "terms": [RewardTerm(name="verifier", value=1.0)],
+        "verdict": Verdict(passed=True, score=1.0, tests={"test_a": "passed"}),
+        "calls": 1,
+        "seconds": 1.5,
+        "transcript": Transcript(
             turns=turns,
             tools=({"type": "function", "function": {"name": "read"}},),
             token_exact=True,
             flags=frozenset({Flag.MALFORMED_CALL}),
         ),
-        harness_version="0.73.1",
-        exit=HarnessExit(ended=Ended.COMPLETED),
-        components=[Provenance(kind="guard", name="tamper", distribution="d", version="1")],
-    )
+        "harness_version": "0.73.1",
+        "exit": HarnessExit(ended=Ended.COMPLETED),
+        "components": [Provenance(kind="guard", name="tamper", distribution="d", version="1")],
+    }
     return Rollout(**{**values, **changes})
 
 
@@ -230,3 +231,45 @@ def test_a_broken_manifest_names_the_field(tmp_path: Path) -> None:
     path.write_text(json.dumps({**json.loads(path.read_text()), "attempts": "many"}))
     with pytest.raises(BadInput, match="attempts"):
         RunFolder.create(tmp_path / "run", manifest(), resume=True)
+
+
+def test_a_result_belongs_to_the_last_turn_that_asked_with_its_id(tmp_path: Path) -> None:
+    """Some engines number calls per reply, so that ids come again."""
+
+    def turn(index: int, results: list[str], *ids: str) -> Turn:
+        return Turn(
+            index=index,
+            new_messages=[{"role": "tool", "tool_call_id": "1", "content": r} for r in results],
+            reply={"role": "assistant", "content": ""},
+            parent=None,
+            calls=tuple(
+                JudgedCall(id=one, name="bash", arguments={}, decision=Decision.ALLOW)
+                for one in ids
+            ),
+        )
+
+    turns = (turn(0, [], "1"), turn(1, ["FIRST"], "1"), turn(2, ["SECOND"]))
+    trajectory = to_atif(made(transcript=Transcript(turns=turns)), harness="pi")
+    contents = [s.observation.results[0].content for s in trajectory.steps if s.observation]
+    assert contents == ["FIRST", "SECOND"]
+
+
+def test_a_rollout_that_cannot_be_exported_costs_only_its_trajectory(tmp_path: Path) -> None:
+    call = JudgedCall(id=5, name="x", arguments={}, decision=Decision.ALLOW)  # type: ignore[arg-type]
+    odd = Turn(index=0, new_messages=[], reply={}, parent=None, calls=(call,))
+    folder = RunFolder.create(tmp_path / "run", manifest())
+    folder.add(made("good"))
+    folder.add(made("odd", transcript=Transcript(turns=(odd,))))
+    (problem,) = folder.derive()
+    folder.close()
+    assert problem.startswith("odd.0: no trajectory")
+    assert (tmp_path / "run/trajectories/good.0.json").exists()
+    assert (tmp_path / "run/rollouts.parquet").exists()
+
+
+def test_two_processes_never_write_one_run(tmp_path: Path) -> None:
+    folder = RunFolder.create(tmp_path / "run", manifest())
+    with pytest.raises(BadInput, match="another process is writing"):
+        RunFolder.create(tmp_path / "run", manifest(), resume=True)
+    folder.close()
+    RunFolder.create(tmp_path / "run", manifest(), resume=True).close()
