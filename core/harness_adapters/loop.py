@@ -41,6 +41,7 @@ class Setup:
 
     :param kinds: task kind name -> the object that prepares and verifies.
     :param model: the adapter's or base model's name, as the engine knows it.
+    :param hidden: host folders that no session may read, such as the run's own folder.
     :param require_tokens: refuse an engine that returns no token ids (training).
     """
 
@@ -52,6 +53,7 @@ class Setup:
     sandboxes: SandboxProvider
     model: str
     sampling: Sampling = field(default_factory=Sampling)
+    hidden: tuple[Path, ...] = ()
     require_tokens: bool = False
     components: tuple[Provenance, ...] = ()
 
@@ -186,6 +188,7 @@ def sandbox_spec(task: Task, setup: Setup) -> SandboxSpec:
         workdir=task.workdir,
         writable=writable_folders(task),
         mounts=setup.toolchain.mounts,
+        hidden=(task.path, *setup.hidden),
         outlet=setup.gateway.socket,
         environment=task.environment,
     )

@@ -47,6 +47,8 @@ class SandboxSpec:
     :param workdir: where commands start; below one of ``writable``.
     :param writable: absolute folder -> size limit in bytes; each is an empty tmpfs that belongs to
         the agent. Everything else is read-only.
+    :param hidden: host folders that no program inside may read, wherever a mount would show them:
+        the task's bundle with its tests and solution, the run folder with others' answers.
     :param outlet: a unix socket on the host, the only way out; ``None`` for none. Inside it is
         reached through ``Sandbox.outlet_url``.
     """
@@ -56,6 +58,7 @@ class SandboxSpec:
         default_factory=lambda: {"/work": 256 * MIB, "/home/agent": 128 * MIB, "/tmp": 256 * MIB}
     )
     mounts: tuple[Mount, ...] = ()
+    hidden: tuple[Path, ...] = ()
     outlet: Path | None = None
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
     limits: ResourceLimits = ResourceLimits()

@@ -36,6 +36,7 @@ class RootFs:
         self.arguments: list[str] = []
         self._fds: list[int] = []
         self._made = {"/"}
+        self._shown: list[tuple[Path, str]] = []
 
     def add(self, *arguments: str) -> None:
         self.arguments += arguments
@@ -50,6 +51,16 @@ class RootFs:
     def bind(self, source: str, path: str) -> None:
         self.parents(path)
         self.add("--ro-bind", source, path)
+        self._shown.append((Path(source).resolve(), path))
+
+    def hide(self, folder: Path) -> None:
+        """Cover a host folder with an empty one, wherever a mount made so far shows it."""
+        folder = folder.resolve()
+        for source, path in self._shown:
+            if folder.is_relative_to(source) and folder != source and folder.is_dir():
+                inside = str(PurePosixPath(path) / folder.relative_to(source))
+                self.add("--perms", "0755", "--size", "4096", "--tmpfs", inside)
+                self.add("--remount-ro", inside)
 
     def symlink(self, target: str, path: str) -> None:
         self.parents(path)
@@ -91,6 +102,8 @@ def root_fs(spec: SandboxSpec, python: PythonToolchain, agent: int, tests: int) 
             root.tmpfs(path, spec.writable[path], "1777" if path == "/tmp" else "0755")
         for mount in sorted(spec.mounts, key=lambda mount: mount.target):
             root.bind(str(mount.source), mount.target)
+        for folder in spec.hidden:
+            root.hide(folder)
         if spec.outlet is not None:
             root.bind(str(spec.outlet), OUTLET)
         root.add("--remount-ro", "/")

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import os
 import posixpath
+import re
 from pathlib import Path
 
 from harness_adapters.errors import BadInput, BrokenTask
 from harness_adapters.tasks import contents
-from harness_adapters.tasks.dockerfile import Image, read_dockerfile
+from harness_adapters.tasks.dockerfile import Image, read_dockerfile, taken
 from harness_adapters.tasks.self_graded import SELF_GRADED
 from harness_adapters.tasks.task_toml import OurTable, TaskToml, read_task_toml
 from harness_adapters.types import Limits, Task, TaskMetadata
 
 MAX_INSTRUCTION_BYTES = 256 * 1024
+MAX_ID = 120
 DEFAULT_WORKDIR = "/work"
+_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*(?:/[A-Za-z0-9_][A-Za-z0-9._-]*)*")
 _COMPOSE = ("docker-compose.yaml", "docker-compose.yml", "compose.yaml", "compose.yml")
 
 
@@ -68,9 +71,15 @@ def load_tasks(root: Path | str) -> tuple[list[Task], list[BrokenTask]]:
         raise BadInput(f"{root}: {'not a folder' if root.exists() else 'there is no such folder'}")
     tasks: list[Task] = []
     broken: list[BrokenTask] = []
+    named: dict[str, Path] = {}
     for folder in _task_folders(root):
         try:
-            tasks.append(load_task(folder, root))
+            task = load_task(folder, root)
+            # Files of a run are named after its tasks, with slashes written as two underscores.
+            twin = named.setdefault(task.id.replace("/", "__").casefold(), folder)
+            if twin != folder:
+                raise BrokenTask(f"{folder}: its id is too like that of {twin}; rename one")
+            tasks.append(task)
         except BrokenTask as error:
             broken.append(error)
     if not tasks and not broken:
@@ -94,8 +103,16 @@ def _task_folders(root: Path) -> list[Path]:
 def _id(path: Path, root: Path | str | None) -> str:
     path = path.absolute()
     if root is None or path == Path(root).absolute():
-        return path.name
-    return path.relative_to(Path(root).absolute()).as_posix()
+        found = path.name
+    else:
+        found = path.relative_to(Path(root).absolute()).as_posix()
+    if not _ID.fullmatch(found) or len(found) > MAX_ID:
+        shown = os.fsencode(path).decode("utf-8", "backslashreplace")
+        raise BrokenTask(
+            f"{shown!r}: a task's id is its folders' names: letters, digits, '.', '_' and '-', "
+            f"at most {MAX_ID} in all"
+        )
+    return found
 
 
 def _metadata(toml: TaskToml, task_id: str) -> TaskMetadata:
@@ -127,8 +144,10 @@ def _image(path: Path, files: dict[str, str], toml: TaskToml) -> Image:
 def _workdir(path: Path, toml: TaskToml, image: Image) -> str:
     workdir = toml.environment.workdir or image.workdir or DEFAULT_WORKDIR
     plain = posixpath.normpath(workdir)
+    field = f"{path / 'task.toml'}: [environment] workdir: {workdir!r}"
     if not workdir.startswith("/") or plain in ("/", "//") or ".." in workdir.split("/"):
-        raise BrokenTask(
-            f"{path / 'task.toml'}: [environment] workdir: {workdir!r} is not an absolute folder"
-        )
-    return "/" + plain.lstrip("/")
+        raise BrokenTask(f"{field} is not an absolute folder")
+    plain = "/" + plain.lstrip("/")
+    if taken(plain):
+        raise BrokenTask(f"{field}: a sandbox has files of its own there")
+    return plain

@@ -50,6 +50,12 @@ def read_dockerfile(path: Path) -> Image:
     return Image(workdir=reader.workdir, files=reader.files, environment=environment)
 
 
+def taken(place: str) -> bool:
+    """Whether an absolute, normal path is one where a sandbox has files of its own."""
+    top = place.split("/")[1]
+    return not top or top in _TAKEN or place == "/opt" or f"{place}/".startswith("/opt/ha/")
+
+
 class _Reader:
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -144,8 +150,7 @@ class _Reader:
             raise self.needs_docker(line, f"{word} {place!r} without a WORKDIR")
         place = posixpath.normpath(posixpath.join(self.workdir, place))
         place = "/" + place.lstrip("/")
-        top = place.split("/")[1]
-        if not top or top in _TAKEN or place == "/opt" or place.startswith("/opt/ha"):
+        if taken(place):
             raise self.needs_docker(line, f"{word} {place}")
         return place
 

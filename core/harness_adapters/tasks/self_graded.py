@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from harness_adapters.errors import AgentError, HarnessAdaptersError, InfraError
+from harness_adapters.errors import AgentError, BrokenTask, HarnessAdaptersError, InfraError
 from harness_adapters.sandbox.base import (
     MIB,
     Sandbox,
@@ -39,7 +39,8 @@ class SelfGraded:
     """
 
     def check(self, task: Task) -> None:
-        """Its ``tests/test.sh`` was found when it was read; what that needs only it knows."""
+        if not (task.path / "tests" / "test.sh").is_file():
+            raise BrokenTask(f"{task.path / 'tests/test.sh'}: a self-graded task needs it")
 
     def policy(self, task: Task) -> TaskPolicy:
         return task_policy(task)
@@ -56,6 +57,7 @@ class SelfGraded:
         try:
             async with sandboxes.open(_spec(task)) as fresh:
                 try:
+                    await put_files(task, fresh, without=task.workdir)
                     await fresh.put(tree, at=task.workdir)
                 except (HarnessAdaptersError, ValueError, OSError) as error:
                     verdict = _broke(f"the tree cannot be put into a fresh sandbox: {error}")
@@ -113,7 +115,12 @@ def _spec(task: Task) -> SandboxSpec:
         "/tests": MAX_TREE_BYTES,
         VERDICT: 64 * MIB,
     }
-    return SandboxSpec(workdir=task.workdir, writable=writable, environment=task.environment)
+    return SandboxSpec(
+        workdir=task.workdir,
+        writable=writable,
+        hidden=(task.path,),
+        environment=task.environment,
+    )
 
 
 def _broke(detail: str) -> Verdict:

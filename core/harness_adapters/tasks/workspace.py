@@ -55,14 +55,19 @@ def original_tree(task: Task) -> dict[str, FileEntry]:
     }
 
 
-async def put_files(task: Task, sandbox: Sandbox, *, user: User = User.AGENT) -> None:
+async def put_files(
+    task: Task, sandbox: Sandbox, *, user: User = User.AGENT, without: str | None = None
+) -> None:
     """Put the task's files where its agent expects them.
 
+    :param without: a folder inside whose files are left out.
     :raises InfraError: the sandbox does not take them.
     """
     by_folder: dict[str, dict[str, FileEntry]] = {}
     folders = sorted(writable_folders(task), key=len, reverse=True)
     for place, entry in original_files(task).items():
+        if without is not None and _below(place, without):
+            continue
         folder = next((folder for folder in folders if _below(place, folder)), None)
         if folder is None:
             raise BrokenTask(f"{task.path}: {place} is in no folder of the sandbox")

@@ -59,7 +59,7 @@ def grade(answer: str, expected: Expected, *, units: frozenset[str] = frozenset(
     """
     value = expected.value
     if isinstance(value, tuple):
-        return _same_items(_items(answer), value, expected, units)
+        return any(_same_items(items, value, expected, units) for items in _readings(answer))
     if fold(answer) == fold(str(value)):
         return True
     return not isinstance(value, str) and _close(answer, value, expected, units)
@@ -115,10 +115,14 @@ def _within(number: Decimal, value: int | float, expected: Expected) -> bool:
     return abs(number - right) <= allowed
 
 
-def _items(answer: str) -> list[str]:
+def _readings(answer: str) -> list[list[str]]:
+    """The answer as a list, one item a line; a single line also as items between commas."""
     lines = [line for line in answer.splitlines() if line.strip()]
-    parts = lines if len(lines) > 1 else answer.split(",")
-    return [folded for part in parts if (folded := fold(part.strip().strip(",")))]
+    readings = [lines] if len(lines) > 1 else [lines, answer.split(",")]
+    return [
+        [folded for part in parts if (folded := fold(part.strip().strip(",")))]
+        for parts in readings
+    ]
 
 
 def _same_items(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Mapping
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -20,6 +21,7 @@ from harness_adapters import (
     Verdict,
 )
 from harness_adapters.options import check_options
+from harness_adapters.tasks.contents import read_text
 from harness_adapters.tasks.globs import matches
 from harness_adapters.tasks.policy import task_policy
 from harness_adapters.tasks.subject import TestReport, verify_tests
@@ -30,8 +32,6 @@ from harness_adapters.tasks.workspace import MAX_TREE_BYTES, original_tree, put_
 HOOKS = ("**/conftest.py", "**/sitecustomize.py", "**/usercustomize.py", "**/*.pth")
 PROTECTED = (
     "tests/**",
-    "**/test_*.py",
-    "**/*_test.py",
     *HOOKS,
     "pytest.ini",
     ".pytest.ini",
@@ -39,6 +39,9 @@ PROTECTED = (
     "setup.cfg",
     "pyproject.toml",
 )
+
+TESTS = ("**/test_*.py", "**/*_test.py")
+MAX_TEST_BYTES = 1024 * 1024
 
 
 class RepairOptions(BaseModel):
@@ -59,10 +62,19 @@ class Repair:
         check_options("task kind repair", options)
 
     def check(self, task: Task) -> None:
-        _options(task)
+        for test in _options(task).fail_to_pass:
+            file, _, function = test.partition("[")[0].partition("::")
+            path = task.path / "tests" / file
+            if function.split("::")[-1] not in _functions(path):
+                raise BrokenTask(
+                    f"{task.path / 'task.toml'}: metadata.harness_adapters.repair.fail_to_pass: "
+                    f"there is no test {test!r} in tests/"
+                )
 
     def policy(self, task: Task) -> TaskPolicy:
-        return task_policy(task, protected=PROTECTED)
+        # Tests that stand there; one that the agent writes for itself is its own business.
+        tests = (path for path in original_tree(task) if matches(path, TESTS))
+        return task_policy(task, protected=(*PROTECTED, *sorted(tests)))
 
     async def prepare(self, task: Task, sandbox: Sandbox) -> None:
         await put_files(task, sandbox)
@@ -106,6 +118,16 @@ def restored(
         for path, entry in theirs.items()
         if path not in folders and not any(str(p) in ours for p in PurePosixPath(path).parents)
     } | ours
+
+
+def _functions(path: Path) -> set[str]:
+    """Names of the test functions of a hidden test file; none where there is no such file."""
+    try:
+        tree = ast.parse(read_text(path, max_bytes=MAX_TEST_BYTES))
+    except (BrokenTask, SyntaxError, ValueError):
+        return set()
+    functions = (ast.FunctionDef, ast.AsyncFunctionDef)
+    return {node.name for node in ast.walk(tree) if isinstance(node, functions)}
 
 
 def _options(task: Task) -> RepairOptions:

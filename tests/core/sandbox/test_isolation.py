@@ -17,6 +17,7 @@ from harness_adapters.sandbox import bubblewrap as bubblewrap_module
 from harness_adapters.sandbox.base import (
     MIB,
     FileEntry,
+    Mount,
     ResourceLimits,
     Sandbox,
     SandboxProvider,
@@ -310,3 +311,23 @@ async def test_a_sandbox_that_is_killed_from_outside_is_an_infra_error(
             await running
         with pytest.raises(InfraError, match="went away"):
             await sandbox.exec(["true"])
+
+
+async def test_a_hidden_folder_is_empty_inside_wherever_a_mount_shows_it(
+    bubblewrap: SandboxProvider, small: SandboxSpec, tmp_path: Path
+) -> None:
+    """A task's bundle may lie in a folder that every sandbox mounts, such as one below /usr."""
+    bundle = tmp_path / "set" / "task"
+    bundle.mkdir(parents=True)
+    (bundle / "expected.json").write_text("gold")
+    (tmp_path / "set" / "open.txt").write_text("no secret")
+    for folder in (tmp_path, tmp_path / "set", bundle):
+        folder.chmod(0o755)
+    spec = replace(
+        small, mounts=(Mount(source=tmp_path / "set", target="/opt/set"),), hidden=(bundle,)
+    )
+    async with bubblewrap.open(spec) as sandbox:
+        seen = await sandbox.exec(["sh", "-c", "cat /opt/set/open.txt; ls -A /opt/set/task"])
+        assert seen.stdout == b"no secret"
+        tried = await sandbox.exec(["sh", "-c", "echo x > /opt/set/task/x"])
+        assert tried.returncode != 0

@@ -200,3 +200,26 @@ def test_a_thousand_tasks_load_quickly(bundle: Bundle, tmp_path: Path) -> None:
     seconds = time.process_time() - started
     assert (len(tasks), broken) == (1000, [])
     assert seconds < 2, f"{seconds:.2f} s of CPU time"
+
+
+@pytest.mark.parametrize("name", ["x" * 200, "new\nline", "-dash", ".hidden", "blank name", "ü"])
+def test_a_task_id_is_fit_for_file_names(bundle: Bundle, name: str) -> None:
+    with pytest.raises(BrokenTask, match="a task's id is its folders' names"):
+        load_task(bundle(at=name))
+
+
+def test_ids_that_would_name_the_same_files_are_refused(bundle: Bundle, tmp_path: Path) -> None:
+    bundle(at="set/a/x")
+    bundle(at="set/a__x")
+    tasks, broken = load_tasks(tmp_path / "set")
+    assert [task.id for task in tasks] == ["a/x"]
+    assert "too like that of" in str(broken[0])
+
+
+@pytest.mark.parametrize("workdir", ["/usr", "/proc", "/dev/shm", "/opt/ha/python", "/tests"])
+def test_a_working_folder_is_not_where_a_sandbox_has_files_of_its_own(
+    bundle: Bundle, workdir: str
+) -> None:
+    toml = f'[environment]\nworkdir = "{workdir}"\n'
+    with pytest.raises(BrokenTask, match=r"workdir.*a sandbox has files of its own there"):
+        load_task(bundle({"task.toml": toml, "environment/Dockerfile": None}))

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness_adapters.errors import BrokenTask
 from harness_adapters.sandbox.base import FileEntry, SandboxProvider, SandboxSpec
 from harness_adapters.sandbox.providers import provider
 from harness_adapters.tasks.bundle import load_task
@@ -122,3 +123,24 @@ async def test_what_an_agent_planted_is_gone(bundle: Bundle) -> None:
     folder = bundle({"task.toml": "", "tests/test.sh": TEST})
     script = "(sleep 30; echo fixed > state.txt) & echo 1 > /tmp/reward.txt; ln -s /tmp x"
     assert (await graded(folder, "broken", script)).score == 0
+
+
+async def test_files_outside_the_working_folder_are_there_for_the_script(bundle: Bundle) -> None:
+    folder = bundle(
+        {
+            "task.toml": "",
+            "environment/data/a.txt": "fixed",
+            "environment/Dockerfile": "FROM x\nWORKDIR /app\nCOPY data /data\nCOPY repo /app\n",
+            "tests/test.sh": "cmp -s state.txt /data/a.txt && echo 1 > /logs/verifier/reward.txt "
+            "|| echo 0 > /logs/verifier/reward.txt\n",
+        }
+    )
+    assert (await graded(folder, "fixed")).score == 1
+    assert (await graded(folder, "broken")).score == 0
+
+
+def test_a_task_that_claims_to_grade_itself_needs_its_script(bundle: Bundle) -> None:
+    task = load_task(bundle({"task.toml": ""}))
+    (task.path / "tests" / "test.sh").unlink()
+    with pytest.raises(BrokenTask, match=r"test.sh: a self-graded task needs it"):
+        SelfGraded().check(task)

@@ -194,3 +194,8 @@ def test_any_order_of_a_list_is_right_and_one_more_or_less_is_not(
 def test_no_number_text_faults(answer: str) -> None:
     for number in numbers(answer, UNITS):
         assert number.is_finite()
+
+
+@pytest.mark.parametrize("text", ["Smith, John", "smith,  john\n"])
+def test_an_item_may_hold_a_comma_when_it_is_the_only_one(text: str) -> None:
+    assert grade(text, Expected(type="list", value=("Smith, John",)))

@@ -163,3 +163,18 @@ def test_restoring() -> None:
         "conftest.py": "old",
         "setup.cfg": "old",
     }
+
+
+def test_a_test_that_does_not_exist_is_found_before_a_run(repair_task: Write) -> None:
+    toml = repair_task().path.joinpath("task.toml").read_text()
+    for wrong in ("test_no_such.py::test_total", "test_cart.py::test_no_such"):
+        right = toml.split('fail_to_pass = ["')[1].split('"')[0]
+        task = repair_task({"task.toml": toml.replace(right, wrong)})
+        with pytest.raises(BrokenTask, match=f"there is no test '{wrong}'"):
+            REPAIR.check(task)
+
+
+def test_a_test_of_the_agents_own_is_not_protected(repair_task: Write) -> None:
+    """It is dropped before grading; blocking it would punish honest work."""
+    policy = REPAIR.policy(repair_task())
+    assert not any(pattern.startswith("**/test_") for pattern in policy.protected)

@@ -24,6 +24,8 @@ from harness_adapters.tasks.questions.tables import (
 
 SPLITS = ("train", "dev", "test")
 _ATTEMPTS = 200  # draws per question; one in about three is unambiguous
+MAX_QUESTIONS = 100_000
+"""Asked for more, it would run for minutes before it could say that so many do not exist."""
 
 
 def generate(
@@ -41,6 +43,8 @@ def generate(
         raise BadInput(f"no split {split!r}; there are {', '.join(SPLITS)}")
     if not 1 <= tables <= MAX_TABLES:
         raise BadInput(f"{tables} tables asked for; there are 1 to {MAX_TABLES}")
+    if not 1 <= count <= MAX_QUESTIONS:
+        raise BadInput(f"{count} questions asked for; 1 to {MAX_QUESTIONS} are made at once")
     chosen = [table for table in first_tables(tables) if split in (None, table.split)]
     if not chosen:
         raise BadInput(f"none of the first {tables} tables is in split {split!r}")

@@ -22,7 +22,12 @@ from harness_adapters.sandbox.base import (
 )
 from harness_adapters.tasks.subject.relay import Relay
 from harness_adapters.tasks.subject.report import MAX_REPORT_BYTES, TestReport, judge
-from harness_adapters.tasks.workspace import MAX_TREE_BYTES, read_folder, writable_folders
+from harness_adapters.tasks.workspace import (
+    MAX_TREE_BYTES,
+    put_files,
+    read_folder,
+    writable_folders,
+)
 from harness_adapters.types import Task
 
 CALL_SECONDS = 15.0  # generous: a busy machine starts a process slowly
@@ -60,6 +65,7 @@ async def verify_tests(
             code = await stack.enter_async_context(sandboxes.open(_code_spec(task)))
             await _put_tests(tests, tests_dir, canary)
             try:
+                await put_files(task, code, user=User.OWNER, without=task.workdir)
                 await code.put(_readable(tree), at=task.workdir, user=User.OWNER)
             except (HarnessAdaptersError, ValueError, OSError) as error:
                 report = TestReport(broke=f"the tree cannot be put into a fresh sandbox: {error}")
@@ -93,6 +99,7 @@ def _code_spec(task: Task) -> SandboxSpec:
     return SandboxSpec(
         workdir=task.workdir,
         writable=writable_folders(task) | {task.workdir: 2 * MAX_TREE_BYTES},
+        hidden=(task.path,),
         environment=task.environment,
     )
 
