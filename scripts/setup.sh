@@ -21,10 +21,10 @@ find_python() {
 
 setup_python() { # setup_python EXTRAS, e.g. "" or "[dev]"
   local python stamp wanted
-  if [ ! -x "$VENV/bin/python" ]; then
+  if [ ! -x "$VENV/bin/pip" ]; then
     python=$(find_python) || exit 2
     say "creating the virtual environment $VENV with $python"
-    "$python" -m venv "$VENV" || die "cannot create $VENV; on Debian: apt-get install python3-venv"
+    "$python" -m venv --clear "$VENV" || die "cannot create $VENV; on Debian: apt-get install python3-venv"
   fi
   stamp="$VENV/installed$1"
   wanted=$(cksum <"$ROOT/pyproject.toml")

@@ -76,19 +76,34 @@ from harness_adapters.types import (
 )
 
 if TYPE_CHECKING:
+    from harness_adapters.evaluation.compare import Comparison, compare
+    from harness_adapters.evaluation.evaluate import (
+        Evaluation,
+        EvaluationInterrupted,
+        EvaluationStopped,
+        evaluate,
+    )
     from harness_adapters.loop import rollout
-    from harness_adapters.run import RunResult, run
+    from harness_adapters.runs import RunInterrupted, RunResult, RunStopped, run
     from harness_adapters.tasks.bundle import load_task, load_tasks
 
 __version__ = "0.1.0"
 hookimpl = HookimplMarker("harness_adapters")
 
 _LAZY = {
-    "RunResult": "harness_adapters.run",
+    "Comparison": "harness_adapters.evaluation.compare",
+    "Evaluation": "harness_adapters.evaluation.evaluate",
+    "EvaluationInterrupted": "harness_adapters.evaluation.evaluate",
+    "EvaluationStopped": "harness_adapters.evaluation.evaluate",
+    "RunInterrupted": "harness_adapters.runs",
+    "RunResult": "harness_adapters.runs",
+    "RunStopped": "harness_adapters.runs",
+    "compare": "harness_adapters.evaluation.compare",
+    "evaluate": "harness_adapters.evaluation.evaluate",
     "load_task": "harness_adapters.tasks.bundle",
     "load_tasks": "harness_adapters.tasks.bundle",
     "rollout": "harness_adapters.loop",
-    "run": "harness_adapters.run",
+    "run": "harness_adapters.runs",
 }
 
 __all__ = [
@@ -99,10 +114,14 @@ __all__ = [
     "AuxiliaryRequest",
     "BadInput",
     "BrokenTask",
+    "Comparison",
     "ConnectHost",
     "Decision",
     "Ended",
     "Endpoint",
+    "Evaluation",
+    "EvaluationInterrupted",
+    "EvaluationStopped",
     "ExecResult",
     "FileEntry",
     "Finding",
@@ -132,7 +151,9 @@ __all__ = [
     "Rollout",
     "Row",
     "RunCommand",
+    "RunInterrupted",
     "RunResult",
+    "RunStopped",
     "Sampling",
     "Sandbox",
     "SandboxProcess",
@@ -152,6 +173,8 @@ __all__ = [
     "User",
     "Verdict",
     "WritePath",
+    "compare",
+    "evaluate",
     "hookimpl",
     "load_task",
     "load_tasks",

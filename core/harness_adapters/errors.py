@@ -37,6 +37,10 @@ class BrokenTask(BadInput):
     """A task bundle cannot be read. The message names the file and the field."""
 
 
+class UnreadableTrace(BadInput):
+    """A session log cannot be read. The message names the file."""
+
+
 class InfraError(HarnessAdaptersError):
     """A fault that the policy did not cause. The rollout gets no reward and is tried again."""
 

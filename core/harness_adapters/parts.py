@@ -8,6 +8,7 @@ from typing import Any
 
 from harness_adapters.errors import BadInput, BrokenTask, did_you_mean
 from harness_adapters.gateway.guard.judge import Guard, LoadedRule
+from harness_adapters.gateway.log_only import LogOnlyGuard
 from harness_adapters.plugins import BUILTIN, Component, Plugins, canonical
 from harness_adapters.protocols import HarnessDriver, Options, RewardShaper, TaskKind
 from harness_adapters.tasks.self_graded import SELF_GRADED, SelfGraded
@@ -38,12 +39,14 @@ def make_parts(
     guards: Sequence[str] | None = None,
     rewards: Sequence[str] | None = None,
     options: ComponentOptions | None = None,
+    log_only: bool = False,
 ) -> Parts:
     """Create what a run needs.
 
     :param kinds: the task kinds of the selected tasks, from ``make_kinds``.
     :param guards: names; ``None`` for every built-in one, empty for none at all.
     :param rewards: names; ``None`` for every built-in one.
+    :param log_only: judge and record, block nothing.
     :raises PluginError: one of them is not there or does not start. A run never goes on with
         fewer guards than asked for.
     :raises BadInput: options for a component that the run does not use.
@@ -57,19 +60,6 @@ def make_parts(
         reward_names = _unique("reward", rewards)
     used = {"harness": [canonical(harness)], "guards": guard_names, "rewards": reward_names}
     _check_options(options, used)
-    rules = []
-    for name in guard_names:
-        component = plugins.guards.get(name)
-        given = dict(options.get("guards", {}).get(name, {}))
-        rules.append(
-            LoadedRule(
-                name=name,
-                rule=plugins.guards.create(name, given),
-                distribution=component.distribution,
-                version=component.version,
-                options=given,
-            )
-        )
     used_components: list[Component[Any]] = [
         plugins.harnesses.get(harness),
         *(plugins.tasks.get(name) for name in kinds if name != SELF_GRADED),
@@ -81,7 +71,7 @@ def make_parts(
         harness=canonical(harness),
         driver=plugins.harnesses.create(harness, harness_options),
         kinds=kinds,
-        guard=Guard(rules),
+        guard=_guard(plugins, guard_names, options.get("guards", {}), log_only=log_only),
         rewards={
             name: plugins.rewards.create(name, options.get("rewards", {}).get(name))
             for name in reward_names
@@ -93,6 +83,47 @@ def make_parts(
             for name, given in tables.items()
         },
     )
+
+
+def make_guard(
+    plugins: Plugins,
+    guards: Sequence[str] | None = None,
+    options: Mapping[str, Options] | None = None,
+) -> Guard:
+    """The guard alone, made as for a run.
+
+    :param guards: names; ``None`` for every built-in one, empty for none at all.
+    :param options: by guard name.
+    :raises PluginError: one of them is not there or does not start.
+    :raises BadInput: options for a guard that is not used.
+    """
+    names = plugins.default_guards() if guards is None else _unique("guard", guards)
+    options = options or {}
+    _check_options({"guards": options}, {"guards": names})
+    return _guard(plugins, names, options)
+
+
+def _guard(
+    plugins: Plugins,
+    names: Sequence[str],
+    options: Mapping[str, Options],
+    *,
+    log_only: bool = False,
+) -> Guard:
+    rules = []
+    for name in names:
+        component = plugins.guards.get(name)
+        given = dict(options.get(name, {}))
+        rules.append(
+            LoadedRule(
+                name=name,
+                rule=plugins.guards.create(name, given),
+                distribution=component.distribution,
+                version=component.version,
+                options=given,
+            )
+        )
+    return LogOnlyGuard(rules) if log_only else Guard(rules)
 
 
 def make_kinds(plugins: Plugins, names: Iterable[str]) -> dict[str, TaskKind]:

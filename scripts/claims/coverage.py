@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from harness_adapters.evaluate.clustered import Clustered, ratio_of_ratios, ratio_of_sums
-from harness_adapters.evaluate.difference import Difference, paired_difference
-from harness_adapters.evaluate.estimate import Estimate
+from harness_adapters.evaluation.clustered import Clustered, ratio_of_ratios, ratio_of_sums
+from harness_adapters.evaluation.difference import Difference, paired_difference
+from harness_adapters.evaluation.estimate import Estimate
 
 SIMULATIONS = 2000
 CLUSTERS = (20, 40, 150)

@@ -24,3 +24,19 @@ def test_listing_imports_nothing_heavy(arguments: list[str]) -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1].strip() == "heavy:"
+
+
+FUNCTIONS = ("run", "rollout", "evaluate", "compare", "load_task", "load_tasks")
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_public_function_is_never_hidden_by_a_module(name: str) -> None:
+    """A submodule of the same name would take its place as soon as anything imports it."""
+    code = (
+        "import pkgutil, harness_adapters as ha\n"
+        f"assert {name!r} not in [m.name for m in pkgutil.iter_modules(ha.__path__)]\n"
+        "import harness_adapters.runs, harness_adapters.evaluation.evaluate\n"
+        f"assert callable(ha.{name}), ha.{name}\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

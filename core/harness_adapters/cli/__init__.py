@@ -6,6 +6,8 @@ started), 130 after Ctrl-C.
 
 from __future__ import annotations
 
+import io
+import logging
 import sys
 from importlib import import_module
 from importlib.metadata import version
@@ -19,9 +21,15 @@ from harness_adapters.errors import BadInput, HarnessAdaptersError, did_you_mean
 COMMANDS = {
     "run": ("run", "Run tasks in a real harness, guarded, verified and recorded."),
     "show": ("show", "Show a run as a table, or one rollout readably."),
+    "eval": ("eval", "Run several models over one engine, interleaved, and compare them."),
     "compare": ("compare", "Compare runs with their base: did the adapter help?"),
+    "report": ("report", "Write runs and evaluations as one HTML file that works offline."),
     "gateway": ("gateway", "Put the guard in front of the agent you already use."),
+    "guard": ("guard", "Try the guard on calls, sessions and corpora; review what it blocked."),
     "plugins": ("plugins", "List plugins, what they offer, and where they come from."),
+    "plugin": ("plugin", "Write a plugin of your own, or check that one keeps its contract."),
+    "doctor": ("doctor", "Check this machine and an engine, and say what to do."),
+    "bench": ("bench", "Measure how fast the gateway is here."),
     "engine": ("engine", "Serve a model server on its own."),
     "tasks": ("tasks", "Make and look at verifiable tasks."),
 }
@@ -65,15 +73,28 @@ def command(ctx: click.Context, debug: bool) -> None:
     ctx.obj = {"debug": debug}
 
 
+def _speak() -> None:
+    """What takes long says so on stderr, and no odd character of a task ends a command."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("ha: %(message)s"))
+    log = logging.getLogger("harness_adapters")
+    log.handlers = [handler]
+    log.setLevel(logging.INFO)
+
+
 def main(argv: list[str] | None = None) -> None:
     """Entry point. Errors raised on purpose become one or two clear lines, never a traceback."""
     args = sys.argv[1:] if argv is None else argv
+    _speak()
     try:
         code: Any = command.main(args=args, prog_name="ha", standalone_mode=False)
     except click.ClickException as error:
-        error.show()
+        print(f"ha: {error.format_message()}", file=sys.stderr)
         sys.exit(2)
-    except click.Abort:
+    except (click.Abort, KeyboardInterrupt):
         sys.exit(130)
     except HarnessAdaptersError as error:
         if "--debug" in args:
@@ -82,5 +103,11 @@ def main(argv: list[str] | None = None) -> None:
         sys.exit(2 if isinstance(error, BadInput) else 1)
     except BrokenPipeError:
         sys.stderr.close()  # whoever read our output is gone; there is nobody to complain to
+        sys.exit(1)
+    except Exception as error:
+        if "--debug" in args:
+            raise
+        what = str(error) if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
+        print(f"ha: {what} (ha --debug shows where)", file=sys.stderr)
         sys.exit(1)
     sys.exit(code or 0)

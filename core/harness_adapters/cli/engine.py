@@ -67,7 +67,7 @@ def scripted(
 
 def _list(as_json: bool) -> None:
     from harness_adapters.serve.scripted.cheats import CHEATS
-    from harness_adapters.serve.scripted.plays import GARBAGE, PLAYS
+    from harness_adapters.serve.scripted.plays import BY_MODEL, GARBAGE, PLAYS
 
     if as_json:
         cheats = [{"name": c.name, "kinds": c.kinds, "summary": c.summary} for c in CHEATS]
@@ -83,4 +83,5 @@ def _list(as_json: bool) -> None:
         table.add_row(f"cheat:{cheat.name}", ", ".join(cheat.kinds), cheat.summary)
     for name in GARBAGE:
         table.add_row(f"garbage:{name}", "any", "only this sort of broken call")
+    table.add_row(BY_MODEL, "any", "the play that the model's name says")
     Console(highlight=False).print(table)

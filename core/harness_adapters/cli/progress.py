@@ -7,11 +7,13 @@ from types import TracebackType
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from harness_adapters.cli.output import printable
 from harness_adapters.types import Rollout
 
 
 class RunProgress:
-    """Shows each finished rollout. Use as a context manager; ``update`` is a run's ``progress``."""
+    """Shows each finished rollout. Use as a context manager; ``update`` is a run's ``progress``,
+    and with ``arm`` an evaluation's."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -38,13 +40,13 @@ class RunProgress:
     ) -> None:
         self._bar.stop()
 
-    def update(self, rollout: Rollout, done: int, planned: int) -> None:
+    def update(self, rollout: Rollout, done: int, planned: int, *, arm: str = "") -> None:
         reward = "-" if rollout.reward is None else f"{rollout.reward:.3f}"
         line = (
-            f"[{done}/{planned}] {rollout.task_id} #{rollout.attempt}  {rollout.outcome}  "
-            f"reward {reward}  {rollout.calls} calls  {rollout.seconds:.1f} s"
+            f"[{done}/{planned}] {arm and f'{arm}  '}{rollout.task_id} #{rollout.attempt}  "
+            f"{rollout.outcome}  reward {reward}  {rollout.calls} calls  {rollout.seconds:.1f} s"
         )
         if rollout.error:
             line += f"  ({rollout.error})"
-        self._console.print(line, markup=False, soft_wrap=True)
+        self._console.print(printable(line), markup=False, soft_wrap=True)
         self._bar.update(self._task, completed=done, total=planned)

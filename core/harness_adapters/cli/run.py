@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from harness_adapters.cli.output import json_option, print_json, stderr
+from harness_adapters.cli.rollout_options import arguments, rollout_options
 from harness_adapters.errors import BadInput
 
 
@@ -28,52 +29,18 @@ Examples:
     help="Model server: URL, scripted:PLAY, embedded:MODEL or vllm:MODEL.",
 )
 @click.option("--model", help="Model or adapter name on the engine; by default its first.")
-@click.option("--attempts", type=click.IntRange(1), default=1, show_default=True, metavar="N")
 @click.option("--out", type=click.Path(path_type=Path), help="Run folder; by default runs/TIME.")
-@click.option("--resume", is_flag=True, help="Go on with the run in --out.")
-@click.option("--concurrency", type=click.IntRange(1), default=4, show_default=True, metavar="N")
-@click.option("--limit", type=click.IntRange(1), metavar="N", help="Only the first N tasks.")
-@click.option("--kind", help="Only tasks of this kind.")
-@click.option("--split", help="Only tasks of this split: train, dev or test.")
-@click.option("--sandbox", help="bubblewrap or process; by default bubblewrap.")
-@click.option("--guards", metavar="A,B", help="Guards by name, or 'none'; by default all built-in.")
-@click.option(
-    "--guard-config",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="TOML file with [guards.NAME] tables.",
-)
-@click.option("--session-timeout", type=float, metavar="SECONDS", help="Instead of the task's own.")
-@click.option("--max-requests", type=click.IntRange(1), metavar="N", help="Model requests each.")
-@click.option("--runner", type=click.Choice(["local"]), default="local", show_default=True)
+@rollout_options
+@click.option("--log-only", is_flag=True, help="Judge and record every call, block none.")
 @json_option
 def command(
-    tasks: Path,
-    harness: str,
-    engine: str,
-    model: str | None,
-    attempts: int,
-    out: Path | None,
-    resume: bool,
-    concurrency: int,
-    limit: int | None,
-    kind: str | None,
-    split: str | None,
-    sandbox: str | None,
-    guards: str | None,
-    guard_config: Path | None,
-    session_timeout: float | None,
-    max_requests: int | None,
-    runner: str,
-    as_json: bool,
+    tasks: Path, harness: str, engine: str, model: str | None, as_json: bool, **given: Any
 ) -> int:
     """Run TASKS in a real harness, guarded, verified and recorded."""
     from harness_adapters.cli.progress import RunProgress
-    from harness_adapters.run import RunInterrupted, RunStopped, run
+    from harness_adapters.runs import RunInterrupted, RunStopped, run
 
-    if session_timeout is not None and session_timeout <= 0:
-        raise BadInput("--session-timeout must be above 0")
-    if resume and out is None:
+    if given["resume"] and given["out"] is None:
         raise BadInput("--resume needs --out: the run folder to go on with")
     console = stderr()
     code = 0
@@ -84,23 +51,12 @@ def command(
                 harness=harness,
                 engine=engine,
                 model=model,
-                attempts=attempts,
-                out=out,
-                resume=resume,
-                concurrency=concurrency,
-                limit=limit,
-                kind=kind,
-                split=split,
-                sandbox=sandbox,
-                guards=_names(guards),
-                options=_guard_options(guard_config),
-                session_seconds=session_timeout,
-                max_requests=max_requests,
                 progress=progress.update,
+                **arguments(given),
             )
     except RunInterrupted as stop:
-        console.print("interrupted; what finished is recorded, go on with --resume")
         result, code = stop.result, 130
+        console.print("interrupted; what finished is recorded, go on with --resume")
     except RunStopped as stop:
         console.print(f"ha: stopped: {stop}", markup=False, soft_wrap=True)
         result, code = stop.result, 1
@@ -109,32 +65,9 @@ def command(
     summary = result.summary
     if as_json:
         print_json(summary)
-    else:
+    elif (result.out / "manifest.json").exists():
         from harness_adapters.cli.show import print_run
 
         print_run(result.out)
     trouble = summary["infra"] or summary["broken"] or summary["finished"] < summary["planned"]
     return code or int(bool(trouble))
-
-
-def _names(text: str | None) -> list[str] | None:
-    if text is None:
-        return None
-    return [] if text == "none" else [name.strip() for name in text.split(",") if name.strip()]
-
-
-def _guard_options(path: Path | None) -> dict[str, dict[str, Any]] | None:
-    if path is None:
-        return None
-    import tomllib
-
-    try:
-        content = tomllib.loads(path.read_text())
-    except OSError as error:
-        raise BadInput(f"cannot read {path}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise BadInput(f"{path}: {error}") from error
-    guards = content.pop("guards", {})
-    if content or not isinstance(guards, dict):
-        raise BadInput(f"{path}: only [guards.NAME] tables belong here")
-    return {"guards": guards}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from harness_adapters.cli.output import json_option, print_json
+from harness_adapters.cli.output import json_option, print_json, printable
 from harness_adapters.errors import BadInput, did_you_mean
 from harness_adapters.gateway.transcript import JudgedCall, Turn
 from harness_adapters.record.codec import to_record
@@ -19,6 +19,9 @@ from harness_adapters.record.folder import file_name, read_manifest, read_rollou
 from harness_adapters.record.trajectory import text_of
 from harness_adapters.summary import summarise
 from harness_adapters.types import Outcome, Rollout
+
+if TYPE_CHECKING:
+    from harness_adapters.audit import Note
 
 _STYLES = {Outcome.SOLVED: "green", Outcome.FAILED: "yellow", Outcome.INFRA: "dim"}
 _LONGEST = 2000  # characters of one message that a person is shown
@@ -41,7 +44,7 @@ def command(run: Path, rollout: str | None, as_json: bool) -> int:
     if rollout is None:
         if as_json:
             planned = len(manifest.tasks) * manifest.attempts
-            print_json(summarise(read_rollouts(run), planned=planned, broken=0))
+            print_json(summarise(read_rollouts(run), planned=planned, broken=manifest.broken))
         else:
             print_run(run)
         return 0
@@ -76,13 +79,15 @@ def print_run(run: Path) -> None:
     )
     console.print(table)
     planned = len(manifest.tasks) * manifest.attempts
-    totals = summarise(rollouts, planned=planned, broken=0)
+    totals = summarise(rollouts, planned=planned, broken=manifest.broken)
     reward, calls = totals["mean_reward"], totals["mean_calls"]
     console.print(
         f"{totals['solved']} solved, {totals['failed']} failed, {totals['blocked']} blocked, "
-        f"{totals['infra']} infra of {planned} planned; "
+        f"{totals['infra']} infra of {planned} planned"
+        f"{f', {manifest.broken} tasks broken' if manifest.broken else ''}; "
         f"mean reward {'-' if reward is None else f'{reward:.3f}'}, "
-        f"mean calls {'-' if calls is None else f'{calls:.2f}'}"
+        f"mean calls {'-' if calls is None else f'{calls:.2f}'}",
+        soft_wrap=True,
     )
     console.print(f"recorded in {run}", markup=False, soft_wrap=True)
 
@@ -94,7 +99,7 @@ def _remark(rollout: Rollout) -> str:
         parts.append(rollout.error)
     elif rollout.verdict and not rollout.verdict.passed and not blocked:
         parts.append(rollout.verdict.detail)
-    text = "; ".join(part for part in parts if part)
+    text = printable("; ".join(part for part in parts if part))
     return text if len(text) <= 100 else f"{text[:97]}..."
 
 
@@ -118,11 +123,21 @@ def _print_rollout(rollout: Rollout) -> None:
     terms = ", ".join(f"{term.name} {term.value:+.3f}" for term in rollout.terms)
     console.print(f"{rollout.outcome}  reward {reward}  ({terms or 'no terms'})", markup=False)
     if rollout.verdict:
-        console.print(f"verifier: {rollout.verdict.detail}", markup=False)
+        console.print(_short(f"verifier: {rollout.verdict.detail}"), markup=False)
         for name, result in rollout.verdict.tests.items():
-            console.print(f"  {result:7}{name}", markup=False)
+            console.print(_short(f"  {result:7}{name}"), markup=False)
     if rollout.error:
-        console.print(f"error: {rollout.error}", markup=False)
+        console.print(_short(f"error: {rollout.error}"), markup=False)
+    for note in _audit(rollout):
+        console.print(f"audit: {note.check}: {note.message}", markup=False, soft_wrap=True)
+
+
+def _audit(rollout: Rollout) -> tuple[Note, ...]:
+    from harness_adapters.audit import audit
+    from harness_adapters.gateway.offline.policies import lenient_policy
+    from harness_adapters.plugins import Plugins
+
+    return audit(rollout, lenient_policy(Plugins.load(), rollout.kind))
 
 
 def _print_message(console: Console, message: dict[str, Any]) -> None:
@@ -148,12 +163,13 @@ def _print_turn(console: Console, turn: Turn) -> None:
 def _print_call(console: Console, call: JudgedCall) -> None:
     style = "green" if call.executed else "bold red"
     note = "" if call.executed else f"  [{'dropped' if call.dropped else call.decision}]"
-    console.print(Text(f"> {call.name}{note}", style=style))
+    console.print(Text(_short(f"> {call.name}{note}"), style=style))
     console.print(Text(_short(str(call.arguments)), style="dim"))
     for finding in call.findings:
-        console.print(Text(f"  {finding.rule}: {finding.message}", style="red"))
+        console.print(Text(_short(f"  {finding.rule}: {finding.message}"), style="red"))
 
 
 def _short(text: str) -> str:
+    text = printable(text)
     cut = len(text) - _LONGEST
     return text if cut <= 0 else f"{text[:_LONGEST]}\n... {cut} more characters"

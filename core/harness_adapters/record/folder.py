@@ -37,14 +37,10 @@ class RunFolder:
             differs, in the field that the message names; it cannot be written.
         """
         file = path / "manifest.json"
+        check_run_folder(path, resume=resume)
         try:
-            if file.exists():
-                if not resume:
-                    raise BadInput(f"{path} holds a run already; add --resume or name another")
-                if field := read_manifest(path).difference(manifest):
-                    raise BadInput(f"cannot resume {path}: its manifest differs in {field}")
-            elif path.is_dir() and any(path.iterdir()):
-                raise BadInput(f"{path} is not empty and holds no run; name another folder")
+            if file.exists() and (field := read_manifest(path).difference(manifest)):
+                raise BadInput(f"cannot resume {path}: its manifest differs in {field}")
             path.mkdir(parents=True, exist_ok=True)
             if not file.exists():
                 write_whole(file, manifest.model_dump_json(indent=2).encode() + b"\n")
@@ -110,6 +106,21 @@ class RunFolder:
     def close(self) -> None:
         self._rollouts.close()
         self._verdicts.close()
+
+
+def check_run_folder(path: Path, *, resume: bool) -> None:
+    """Look whether a run may be recorded here, before anything is started.
+
+    :raises BadInput: there is a run already and ``resume`` is off, or something else is here.
+    """
+    try:
+        if (path / "manifest.json").exists():
+            if not resume:
+                raise BadInput(f"{path} holds a run already; add --resume or name another")
+        elif path.exists() and (not path.is_dir() or any(path.iterdir())):
+            raise BadInput(f"{path} is not empty and holds no run; name another folder")
+    except OSError as error:
+        raise BadInput(f"cannot write the run folder {path}: {error.strerror}") from None
 
 
 def read_manifest(path: Path) -> Manifest:

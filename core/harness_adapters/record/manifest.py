@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict
 from harness_adapters.types import Limits, Provenance, Sampling, Task
 
 # Facts about one invocation, not about what was measured: a resumed run may differ in them.
-VOLATILE = frozenset({"created", "host", "concurrency"})
+VOLATILE = frozenset({"created", "host", "concurrency", "broken"})
 
 
 class Manifest(BaseModel):
@@ -23,6 +23,7 @@ class Manifest(BaseModel):
     :ivar template: hash of the engine's chat template, ``""`` where it does not say.
     :ivar policy: hash over guard rules, their versions and options.
     :ivar tasks: task id -> sha256 of its bundle, of the selected tasks.
+    :ivar broken: bundles of the set that could not be read.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -47,6 +48,7 @@ class Manifest(BaseModel):
     sandbox_lost: list[str]
     policy: str
     tasks: dict[str, str]
+    broken: int = 0
 
     def limits_of(self, task_id: str) -> dict[str, Any]:
         """The caps of one task, empty where the manifest states none."""
@@ -78,6 +80,7 @@ def make_manifest(
     sandbox: str,
     sandbox_lost: tuple[str, ...],
     policy: str,
+    broken: int = 0,
 ) -> Manifest:
     return Manifest(
         created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
@@ -99,6 +102,7 @@ def make_manifest(
         sandbox_lost=list(sandbox_lost),
         policy=policy,
         tasks={task.id: task.sha256 for task in tasks},
+        broken=broken,
     )
 
 

@@ -11,10 +11,14 @@ from harness_adapters.types import Outcome, Rollout, Task
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """One rollout to do: attempt ``attempt`` of a task's group."""
+    """One rollout to do: attempt ``attempt`` of a task's group.
+
+    :param arm: which arm it belongs to, where several are run at once.
+    """
 
     task: Task
     attempt: int
+    arm: int = 0
 
 
 Work = Callable[[Job, int], Awaitable[Rollout]]
@@ -23,14 +27,14 @@ Work = Callable[[Job, int], Awaitable[Rollout]]
 
 async def run_local(
     jobs: Sequence[Job], work: Work, *, concurrency: int, infra_retries: int
-) -> AsyncGenerator[Rollout]:
-    """Yield rollouts as they finish, at most ``concurrency`` at a time.
+) -> AsyncGenerator[tuple[Job, Rollout]]:
+    """Yield jobs with their rollouts as they finish, at most ``concurrency`` at a time.
 
     A rollout that ends as ``infra`` is tried again up to ``infra_retries`` times. Closing the
     iterator (or cancelling its reader) cancels what is running and waits until it is gone.
     """
     waiting = iter(jobs)
-    running: set[asyncio.Task[Rollout]] = set()
+    running: set[asyncio.Task[tuple[Job, Rollout]]] = set()
     try:
         while True:
             while len(running) < concurrency and (job := next(waiting, None)):
@@ -46,9 +50,9 @@ async def run_local(
         await asyncio.gather(*running, return_exceptions=True)
 
 
-async def _with_retries(job: Job, work: Work, infra_retries: int) -> Rollout:
+async def _with_retries(job: Job, work: Work, infra_retries: int) -> tuple[Job, Rollout]:
     for number in range(1, infra_retries + 2):
         rollout = replace(await work(job, number), tries=number)
         if rollout.outcome is not Outcome.INFRA:
             break
-    return rollout
+    return job, rollout

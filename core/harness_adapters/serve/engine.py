@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 import tempfile
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import IO, Any
@@ -20,6 +21,9 @@ from harness_adapters.types import Task
 START_SECONDS = 30.0
 CONNECT_SECONDS = 10.0
 STOP_SECONDS = 5.0
+
+KEY_VARIABLE = "HA_ENGINE_API_KEY"
+"""Where the key of an engine is looked for: never on a command line, never in a record."""
 
 _LATER = ("embedded", "vllm")
 
@@ -45,6 +49,7 @@ class RunningEngine:
     :ivar url: without ``/v1`` at its end.
     :ivar model: the model or adapter name to ask for.
     :ivar flags: what the manifest records of it.
+    :ivar api_key: what the engine wants to be told, if anything; no part of any record.
     :ivar template: hash of the tokenizer and chat template where known, else empty.
     """
 
@@ -55,13 +60,28 @@ class RunningEngine:
         model: str,
         flags: Mapping[str, Any],
         template: str = "",
+        api_key: str | None = None,
         child: _Child | None = None,
+        serving: Callable[[str], RunningEngine] | None = None,
     ) -> None:
         self.url = url
         self.model = model
         self.flags = flags
         self.template = template
+        self.api_key = api_key
         self._child = child
+        self._serving = serving
+
+    def serving(self, model: str) -> RunningEngine:
+        """The same engine, asked for another of its models or adapters.
+
+        :raises BadInput: it has no such model.
+        """
+        if model == self.model:
+            return self
+        if self._serving is None:
+            raise BadInput(f"this engine serves no model but {self.model!r}, so not {model!r}")
+        return self._serving(model)
 
     def alive(self) -> bool:
         """Whether the process runs; an engine of somebody else counts as alive."""
@@ -83,8 +103,17 @@ def parse_engine(text: str) -> EngineSpec:
     :raises BadInput: it is none of these, or an engine this version cannot start.
     """
     if text.startswith(("http://", "https://")):
-        if not urlsplit(text).hostname:
+        try:
+            parts = urlsplit(text)
+        except ValueError as error:
+            raise BadInput(f"engine {text!r}: {error}") from None
+        if not parts.hostname:
             raise BadInput(f"engine {text!r}: a URL needs a host")
+        if parts.username is not None or parts.query or parts.fragment:
+            raise BadInput(
+                f"engine on {parts.hostname}: give the URL without user, query or fragment, "
+                f"and its key in the environment variable {KEY_VARIABLE}"
+            )
         return EngineSpec(kind="url", value=text.rstrip("/").removesuffix("/v1"))
     kind, colon, value = text.partition(":")
     if kind == "scripted":
@@ -123,29 +152,36 @@ def open_engine(
 
 @asynccontextmanager
 async def _remote(url: str, model: str | None) -> AsyncGenerator[RunningEngine]:
-    cards = await _models(url)
+    api_key = os.environ.get(KEY_VARIABLE) or None
+    cards = await _models(url, api_key)
     names = [str(card["id"]) for card in cards]
-    chosen = model or next(iter(names), None)
-    if chosen is None:
+    if not names:
         raise BadInput(f"{url}/v1/models lists no model")
-    if chosen not in names:
-        raise BadInput(f"{url} has no model {chosen!r}{did_you_mean(chosen, names)}")
-    card = cards[names.index(chosen)]
     known = ("owned_by", "root", "parent", "max_model_len")
-    flags = {"url": url} | {name: card[name] for name in known if card.get(name) is not None}
-    yield RunningEngine(url=url, model=chosen, flags=flags)
+
+    def serving(chosen: str) -> RunningEngine:
+        if chosen not in names:
+            raise BadInput(f"{url} has no model {chosen!r}{did_you_mean(chosen, names)}")
+        card = cards[names.index(chosen)]
+        flags = {"url": url} | {name: card[name] for name in known if card.get(name) is not None}
+        return RunningEngine(url=url, model=chosen, flags=flags, api_key=api_key, serving=serving)
+
+    yield serving(model or names[0])
 
 
-async def _models(url: str) -> list[dict[str, Any]]:
+async def _models(url: str, api_key: str | None) -> list[dict[str, Any]]:
     timeout = aiohttp.ClientTimeout(total=CONNECT_SECONDS)
+    headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
     try:
         async with (
             aiohttp.ClientSession(timeout=timeout) as http,
-            http.get(f"{url}/v1/models") as response,
+            http.get(f"{url}/v1/models", headers=headers) as response,
         ):
             body = await response.read()
     except (aiohttp.ClientError, OSError, TimeoutError) as error:
         raise BadInput(f"no engine answers at {url} ({error or type(error).__name__})") from None
+    if response.status in (401, 403):
+        raise BadInput(f"{url} wants a key: put it into the environment variable {KEY_VARIABLE}")
     if response.status != 200:
         raise BadInput(f"{url}/v1/models answers with status {response.status}: no engine")
     try:
@@ -178,6 +214,10 @@ class _Child:
 async def _scripted(
     spec: EngineSpec, tasks: Sequence[Task], model: str
 ) -> AsyncGenerator[RunningEngine]:
+    from harness_adapters.serve.scripted.plays import parse_play, play_of
+
+    play = parse_play(spec.value)
+    play_of(play, model)
     arguments = ["--play", spec.value, "--model", model]
     with tempfile.TemporaryFile() as errors:
         # Its standard input stays open as long as we live: that is how it notices our end.
@@ -192,13 +232,19 @@ async def _scripted(
         child = _Child(process, errors)
         try:
             url = await _ready(child, [str(task.path.absolute()) for task in tasks])
-            yield RunningEngine(
-                url=url,
-                model=model,
-                flags={"play": spec.value, "version": _version()},
-                template=_template(),
-                child=child,
-            )
+
+            def serving(name: str) -> RunningEngine:
+                play_of(play, name)
+                return RunningEngine(
+                    url=url,
+                    model=name,
+                    flags={"play": spec.value, "version": _version()},
+                    template=_template(),
+                    child=child,
+                    serving=serving,
+                )
+
+            yield serving(model)
         finally:
             await _stop(process)
 

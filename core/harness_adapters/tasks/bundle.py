@@ -67,8 +67,12 @@ def load_tasks(root: Path | str) -> tuple[list[Task], list[BrokenTask]]:
     :raises BadInput: ``root`` is no readable folder, or holds no task at all.
     """
     root = Path(root)
-    if not root.is_dir():
-        raise BadInput(f"{root}: {'not a folder' if root.exists() else 'there is no such folder'}")
+    try:
+        if not root.is_dir():
+            wrong = "not a folder" if root.exists() else "there is no such folder"
+            raise BadInput(f"{root}: {wrong}")
+    except OSError as error:
+        raise BadInput(f"{root}: cannot be read ({error.strerror})") from None
     tasks: list[Task] = []
     broken: list[BrokenTask] = []
     named: dict[str, Path] = {}

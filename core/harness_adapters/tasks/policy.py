@@ -9,6 +9,7 @@ def task_policy(task: Task, *, protected: tuple[str, ...] = ()) -> TaskPolicy:
     """The task's own lists over a kind's default ``protected`` globs."""
     return TaskPolicy(
         workdir=task.workdir,
+        kind=task.kind,
         editable=task.metadata.editable,
         protected=(*protected, *task.metadata.protected),
         allowed_hosts=task.metadata.allowed_hosts,

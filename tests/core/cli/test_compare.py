@@ -43,7 +43,7 @@ def test_tables_for_people(capsys: pytest.CaptureFixture[str], base: Path, run: 
     code, out, err = call(capsys, base, run)
     assert (code, err) == (0, "")
     assert "fewer tool calls" in out and "would be found 4 times in 5" not in out.split("\n")[0]
-    for words in ("pass@1", "by kind", "tokens per solve", "gained: t00, t04, t08, t12"):
+    for words in ("pass@1", "kind: repair", "tokens per solve", "only by the run 4"):
         assert words in out
 
 
@@ -67,7 +67,7 @@ def test_missing_attempts_end_with_one(
 
 
 def test_gaps_are_shown_as_gaps(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """Attempts that differ from task to task, more gained tasks than fit, costs not recorded."""
+    """Attempts that differ from task to task, costs not recorded."""
     tasks = [f"t{n:02}" for n in range(12)]
     base = [
         attempt(task, cluster=task, number=n, outcome=Outcome.FAILED, tokens=None)
@@ -81,20 +81,21 @@ def test_gaps_are_shown_as_gaps(capsys: pytest.CaptureFixture[str], tmp_path: Pa
     code, out, _ = call(capsys, *paths)
     lines = [line.split() for line in out.splitlines()]
     assert code == 1
-    assert ["attempts", "counted", "per", "task", "2", "1", "to", "2"] in lines
+    counted = [line[-3:] for line in lines if line[:1] == [str(paths[1])]]
+    assert ["1", "to", "2"] in counted
     assert ["tokens", "per", "solve", "-", "-", "-"] in lines
-    assert "t09 and 2 more" in out
 
 
 def test_an_arm_without_any_result_is_shown_as_that(
     capsys: pytest.CaptureFixture[str], base: Path, tmp_path: Path
 ) -> None:
     gone = [attempt(f"t{n:02}", cluster=f"c{n}", outcome=Outcome.INFRA) for n in range(16)]
-    code, out, _ = call(capsys, base, write_run(tmp_path / "gone", gone))
+    run = write_run(tmp_path / "gone", gone)
+    code, out, _ = call(capsys, base, run)
     assert code == 1 and "Nothing can be said about pass@1: no task" in out
-    assert any(
-        line.startswith(" pass@1, %") and line.split()[-1] == "-" for line in out.split("\n")
-    )
+    lines = [line.split() for line in out.splitlines()]
+    assert [str(run), "-", "-", "-", "0", "0"] in lines
+    assert any(line[:3] == [str(run), "16", "0"] for line in lines)
 
 
 def test_unlike_runs_end_with_two_and_name_the_field(

@@ -8,7 +8,7 @@ from typing import cast
 from harness_adapters import Outcome, Rollout, Task, TaskMetadata, Transcript
 from harness_adapters.runners.local import Job, run_local
 
-TASK = Task(id="t", instruction="do", path=Path("."), metadata=TaskMetadata(kind="qa", cluster="c"))
+TASK = Task(id="t", instruction="do", path=Path(), metadata=TaskMetadata(kind="qa", cluster="c"))
 JOBS = [Job(task=TASK, attempt=number) for number in range(6)]
 
 
@@ -43,8 +43,9 @@ async def test_no_more_run_at_once_than_asked_and_all_get_done() -> None:
         running -= 1
         return ended(job, Outcome.SOLVED)
 
-    seen = [one.attempt async for one in run_local(JOBS, work, concurrency=2, infra_retries=0)]
-    assert sorted(seen) == list(range(6))
+    done = [both async for both in run_local(JOBS, work, concurrency=2, infra_retries=0)]
+    assert all(one.attempt == job.attempt for job, one in done)
+    assert sorted(job.attempt for job, _ in done) == list(range(6))
     assert most == 2
 
 
@@ -53,7 +54,7 @@ async def test_infra_is_retried_and_only_the_last_try_counts() -> None:
         good = job.attempt == 0 and number == 3
         return ended(job, Outcome.SOLVED if good else Outcome.INFRA)
 
-    rollouts = [one async for one in run_local(JOBS[:2], work, concurrency=2, infra_retries=2)]
+    rollouts = [one async for _, one in run_local(JOBS[:2], work, concurrency=2, infra_retries=2)]
     assert {(one.attempt, one.outcome, one.tries) for one in rollouts} == {
         (0, Outcome.SOLVED, 3),
         (1, Outcome.INFRA, 3),
@@ -75,6 +76,6 @@ async def test_closing_cancels_what_runs_and_waits_until_it_is_gone() -> None:
         return cast(Rollout, None)
 
     async with aclosing(run_local(JOBS, work, concurrency=3, infra_retries=2)) as rollouts:
-        first = await anext(rollouts)
-    assert first.attempt == 0
+        job, first = await anext(rollouts)
+    assert job.attempt == first.attempt == 0
     assert sorted(cleaned) == [1, 2]

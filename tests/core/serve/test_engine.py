@@ -15,6 +15,8 @@ from typing import Any
 import aiohttp
 import orjson
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
 from click.testing import CliRunner
 
 from harness_adapters.cli.engine import command
@@ -232,3 +234,34 @@ class TestCommand:
             assert process_of(ready["url"]) == process.pid
             process.send_signal(signal.SIGINT)
             assert process.wait(timeout=5) in (0, 130)
+
+
+@pytest.mark.parametrize(
+    "url", ["http://[::1", "http://user:s3cr3t@host:1", "http://host/?key=s3cr3t"]
+)
+def test_a_url_with_a_secret_or_a_slip_is_refused_without_repeating_the_secret(url: str) -> None:
+    with pytest.raises(BadInput) as refused:
+        parse_engine(url)
+    assert "s3cr3t" not in str(refused.value)
+
+
+async def test_the_key_of_an_engine_comes_from_the_environment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def models(request: web.Request) -> web.Response:
+        if request.headers.get("Authorization") != "Bearer s3cr3t":
+            return web.Response(status=401)
+        return web.json_response({"data": [{"id": "m"}]})
+
+    app = web.Application()
+    app.router.add_get("/v1/models", models)
+    async with TestServer(app) as server:
+        spec = parse_engine(str(server.make_url("")))
+        monkeypatch.delenv("HA_ENGINE_API_KEY", raising=False)
+        with pytest.raises(BadInput, match="HA_ENGINE_API_KEY"):
+            async with open_engine(spec, tasks=[]):
+                pass
+        monkeypatch.setenv("HA_ENGINE_API_KEY", "s3cr3t")
+        async with open_engine(spec, tasks=[]) as engine:
+            assert engine.api_key == "s3cr3t"
+            assert "s3cr3t" not in str(engine.flags)

@@ -47,7 +47,9 @@ def find(name: str) -> Cheat:
         if cheat.name == name:
             return cheat
     known = [cheat.name for cheat in CHEATS]
-    raise BadInput(f"no cheat class {name!r}{did_you_mean(name, known)} (classes: {known})")
+    raise BadInput(
+        f"no cheat class {name!r}{did_you_mean(name, known)} (classes: {', '.join(known)})"
+    )
 
 
 def pick(material: Material) -> Cheat | None:

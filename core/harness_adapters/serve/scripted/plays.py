@@ -34,6 +34,8 @@ PLAYS = {
     "text": "answers with long text and no call",
     "garbage": "sends broken calls, one per step; garbage:CLASS sends only one sort",
 }
+BY_MODEL = "by-model"
+"""Not a play but the choice of one by the model's name, so that one engine plays several."""
 
 DONE = "I am done: the change is made and the work is checked."
 _HUGE = 1_000_000
@@ -98,11 +100,13 @@ class Play:
 
 
 def parse_play(text: str) -> Play:
-    """``NAME`` or ``NAME:CLASS``.
+    """``NAME``, ``NAME:CLASS`` or ``by-model``.
 
     :raises BadInput: there is no such play or class.
     """
     name, _, variant = text.partition(":")
+    if text == BY_MODEL:
+        return Play(BY_MODEL)
     if name not in PLAYS:
         raise BadInput(f"no play {name!r}{did_you_mean(name, PLAYS)} (plays: {', '.join(PLAYS)})")
     if variant and name == "cheat":
@@ -113,6 +117,18 @@ def parse_play(text: str) -> Play:
     elif variant or text.endswith(":"):
         raise BadInput(f"play {name!r} has no classes")
     return Play(name, variant)
+
+
+def play_of(play: Play, model: str) -> Play:
+    """What a model of this name plays: with ``by-model``, the play of that name.
+
+    :raises BadInput: there is none.
+    """
+    if play.name != BY_MODEL:
+        return play
+    if model == BY_MODEL:
+        raise BadInput(f"the model's name is to be a play, not {BY_MODEL!r}")
+    return parse_play(model)
 
 
 def _spoken(intents: Sequence[Intent], vocabulary: Vocabulary) -> list[Message]:

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
+from harness_adapters.errors import BadInput
 from harness_adapters.serve.scripted.conversation import Body, Conversation, Refused
 from harness_adapters.serve.scripted.material import Material
-from harness_adapters.serve.scripted.plays import Play, Script
+from harness_adapters.serve.scripted.plays import BY_MODEL, Play, Script, play_of
 from harness_adapters.serve.scripted.sample import Sample
 from harness_adapters.serve.scripted.vocabulary import Vocabulary
 from harness_adapters.serve.tokens import Call, ChatTokenizer, Message
@@ -26,6 +27,8 @@ class Policy:
     def __init__(self, tasks: Sequence[Task], play: Play) -> None:
         self.play = play
         self.tokenizer = ChatTokenizer()
+        self._tasks = tasks
+        self._by_model: dict[str, Policy] = {}
         # Longest first: an instruction may contain a shorter one.
         self._materials = sorted(
             (Material(task) for task in tasks), key=lambda m: -len(m.task.instruction.strip())
@@ -39,6 +42,8 @@ class Policy:
         :param body: the request; what it says of ids, logprobs and temperature counts.
         :raises Refused: a field has a value that makes no sense.
         """
+        if self.play.name == BY_MODEL:
+            return self._playing(model).sample(conversation, body, model=model)
         message = self.reply(conversation)
         # Each call gets an id of its own, as an engine's parser gives it; ids are no tokens.
         calls = tuple(
@@ -63,6 +68,14 @@ class Policy:
     def reply(self, conversation: Conversation) -> Message:
         material = self._material(conversation.said_by_user)
         return self._script(material, conversation).at(conversation.step) if material else UNKNOWN
+
+    def _playing(self, model: str) -> Policy:
+        if model not in self._by_model:
+            try:
+                self._by_model[model] = Policy(self._tasks, play_of(self.play, model))
+            except BadInput as error:
+                raise Refused(f"the model's name is to say the play: {error}") from None
+        return self._by_model[model]
 
     def _find(self, said: str) -> Material | None:
         return next((m for m in self._materials if m.task.instruction.strip() in said), None)

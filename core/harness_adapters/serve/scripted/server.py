@@ -39,7 +39,12 @@ def serve(
     """
     tasks: list[Task] = []
     for root in roots:
-        tasks += load_tasks(root)[0]
+        found, broken = load_tasks(root)
+        tasks += found
+        for error in broken:
+            print(f"ha: {error}", file=sys.stderr)
+        if broken and not found:
+            raise BadInput(f"{root}: no readable task")
     if child:
         threading.Thread(target=_end_with_parent, daemon=True).start()
     try:

@@ -1,0 +1,48 @@
+"""The gateway keeps its speed goals P1 to P8, P11 and P12, guard and capture on.
+
+What ``ha bench gateway`` measures, with both peers beside it. Best on a machine that does nothing
+else: goals are scaled by how fast direct calls are in the same run, but a busy machine is slow in
+other ways too.
+
+Usage: scripts/claims/gateway_speed.py OUT.json
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import sys
+import time
+from importlib.metadata import version
+from pathlib import Path
+
+from harness_adapters.bench.peers import PEERS
+from harness_adapters.bench.suite import run
+
+
+def main(out: Path) -> int:
+    started = time.monotonic()
+    report = run(peers=list(PEERS), progress=lambda line: print(line, file=sys.stderr))
+    missed = {name: result.missed for name, result in report.results.items() if result.missed}
+    evidence = {
+        "claim": "the gateway keeps its speed goals, guard and capture on",
+        "holds": report.ok,
+        "missed": missed,
+        "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "command": "scripts/evidence gateway_speed",
+        "versions": {
+            "python": platform.python_version(),
+            **{name: version(name) for name in ("harness-adapters", "aiohttp", "orjson", "uvloop")},
+        },
+        "seconds": round(time.monotonic() - started, 1),
+        **report.as_json(),
+    }
+    out.write_text(json.dumps(evidence, indent=1) + "\n")
+    print(json.dumps({"holds": report.ok, "missed": missed}))
+    return 0 if report.ok else 1
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("usage: scripts/claims/gateway_speed.py OUT.json")
+    sys.exit(main(Path(sys.argv[1])))
