@@ -1,0 +1,1 @@
+"""The guard without a wire: rows of a corpus, recorded sessions, single calls, finished runs."""
