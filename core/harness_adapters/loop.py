@@ -17,6 +17,7 @@ from harness_adapters.errors import InfraError
 from harness_adapters.gateway.server import Gateway
 from harness_adapters.gateway.transcript import Transcript
 from harness_adapters.protocols import HarnessDriver, RewardShaper, TaskKind
+from harness_adapters.record.redaction import clean_logs, without_key
 from harness_adapters.sandbox.base import Sandbox, SandboxProvider, SandboxSpec
 from harness_adapters.tasks.workspace import writable_folders
 from harness_adapters.types import (
@@ -86,6 +87,7 @@ async def rollout(task: Task, setup: Setup, *, log_dir: Path, attempt: int = 0) 
             exit = await _drive(task, setup, sandbox, session.key, log_dir)
             await sandbox.freeze()
             session.close()
+            clean_logs(log_dir, session.key)
             error = outcomes.fault(session.transcript(), exit) or ""
             if not error:
                 verdict = await kind.verify(task, sandbox, setup.sandboxes)
@@ -102,7 +104,7 @@ async def rollout(task: Task, setup: Setup, *, log_dir: Path, attempt: int = 0) 
         setup,
         attempt=attempt,
         session_id=session.id,
-        transcript=session.transcript(),
+        transcript=without_key(session.transcript(), session.key),
         exit=exit,
         verdict=verdict,
         error=error,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import threading
 from collections.abc import Iterator
@@ -142,3 +143,11 @@ os._exit(0)
     )
     assert rollout.outcome in (Outcome.FAILED, Outcome.AGENT_BROKE_VERIFIER)
     assert rollout.reward == 0
+
+
+def test_an_agent_that_prints_its_configuration_leaves_no_key_in_the_record(tmp_path: Path) -> None:
+    rollout = played(tmp_path, "cat ~/.pi/agent/models.json; env")
+    assert "[session key]" in results(rollout)
+    record = [path for path in (tmp_path / "run").rglob("*") if path.is_file()]
+    leaked = re.compile(rb"/s/[0-9a-f]{32}")
+    assert [path for path in record if leaked.search(path.read_bytes())] == []
