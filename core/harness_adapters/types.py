@@ -44,10 +44,12 @@ class TaskPolicy:
     """What an agent may touch while it works on a task. Guard rules read nothing else of the task.
 
     Globs (``fnmatch`` style, ``**`` crosses folders) are relative to the working folder; roots are
-    absolute paths in the sandbox. A path that matches ``editable`` is never protected.
+    absolute paths in the sandbox. A path that matches ``editable`` is never protected. ``kind`` is
+    empty in daily use, where no verifier waits and rules about answers do not apply.
     """
 
     workdir: str = "/work"
+    kind: str = ""
     editable: tuple[str, ...] = ()
     protected: tuple[str, ...] = ()
     protected_roots: tuple[str, ...] = ("/tests", "/solution", "/logs/verifier")

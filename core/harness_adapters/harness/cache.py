@@ -74,12 +74,13 @@ async def _install(root: Path, folder: Path, fill: Callable[[Path], Awaitable[No
     unfinished = f".{folder.name}.part-"
     for stale in root.glob(f"{unfinished}*"):  # the lock is ours: nobody is filling these
         await asyncio.to_thread(shutil.rmtree, stale, ignore_errors=True)
+    if folder.exists():
+        log.warning("%s is installed again: %s", folder, _fault(folder))
     part = Path(tempfile.mkdtemp(prefix=unfinished, dir=root))
     try:
         await fill(part)
         await asyncio.to_thread(_seal, part, _inventory_of(folder))
         if folder.exists():
-            log.warning("%s lacks files and is installed again", folder)
             await asyncio.to_thread(shutil.rmtree, folder)
         part.rename(folder)
     except BaseException:
@@ -128,10 +129,17 @@ def _seal(part: Path, inventory: Path) -> None:
 
 
 def _is_whole(folder: Path) -> bool:
+    return not _fault(folder)
+
+
+def _fault(folder: Path) -> str:
+    """What makes an installation unusable, for a person; empty when it is whole."""
     try:
         sizes: dict[str, int] = orjson.loads(_inventory_of(folder).read_bytes())
-        return bool(sizes) and all(
-            (folder / name).lstat().st_size == size for name, size in sizes.items()
-        )
-    except (OSError, ValueError, AttributeError):
-        return False
+        for name, size in sizes.items():
+            found = (folder / name).lstat().st_size
+            if found != size:
+                return f"{name} has {found} bytes, not {size}"
+    except (OSError, ValueError, AttributeError) as error:
+        return str(error)
+    return "" if sizes else "its inventory is empty"

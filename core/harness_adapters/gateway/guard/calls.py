@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from harness_adapters.gateway.guard.strict_json import beyond_limits, strict_object
 
 if TYPE_CHECKING:
-    from harness_adapters.gateway.guard.actions import Action
+    from collections.abc import Sequence
+
+    from harness_adapters.gateway.guard.actions import (
+        Action,
+        ConnectHost,
+        InstallPackage,
+        ReadPath,
+        RunCommand,
+        Unparsed,
+        WritePath,
+    )
     from harness_adapters.gateway.guard.ledger import Ledger
     from harness_adapters.gateway.guard.reading import Reading
+
+
+A = TypeVar("A", "RunCommand", "ReadPath", "WritePath", "ConnectHost", "InstallPackage", "Unparsed")
 
 
 class ToolCall:
@@ -43,6 +56,20 @@ class ToolCall:
         :raises Unjudgeable: beyond a fixed limit of size or nesting.
         """
         return self.reading.actions
+
+    def of(self, kind: type[A]) -> Sequence[A]:
+        """The actions of one kind; sorted out once for all rules.
+
+        :raises Unjudgeable: beyond a fixed limit of size or nesting.
+        """
+        return self._by_kind.get(kind, ())  # type: ignore[return-value]
+
+    @cached_property
+    def _by_kind(self) -> dict[type, list[Action]]:
+        found: dict[type, list[Action]] = {}
+        for action in self.actions:
+            found.setdefault(type(action), []).append(action)
+        return found
 
     @cached_property
     def reading(self) -> Reading:

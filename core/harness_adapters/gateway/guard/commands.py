@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import posixpath
 import re
 from collections.abc import Callable, Sequence
@@ -21,7 +22,7 @@ Words = Sequence[str]
 _NO_FILES = names(
     """
     echo printf : true false sleep date seq exit return kill killall pkill wait which type
-    whoami uname id hostname pwd basename dirname expr jobs break continue shift alias unalias
+    whoami uname id hostname pwd basename dirname expr jobs break continue shift unalias
     ulimit umask getopts let hash history logger notify-send yes
     """
 )
@@ -29,7 +30,7 @@ _READERS = names(
     """
     cat less more head tail tac nl wc sort uniq cut od xxd hexdump strings file stat md5sum
     sha1sum sha224sum sha256sum sha512sum b2sum diff cmp comm paste base64 base32 zcat bzcat
-    xzcat ls tree du realpath readlink column fold cksum rev fmt expand join view bat
+    xzcat ls tree du realpath readlink column fold cksum rev fmt expand join bat
     batcat eza exa dir vdir lsattr getfacl test [ [[ open xdg-open
     """
 )
@@ -41,11 +42,12 @@ _OPTION_VALUES = {
     "mkdir": ("-m",), "shred": ("-n",),
 }  # fmt: skip
 _KEEP_TEXT = frozenset(("touch", "chmod", "chown", "chgrp", "setfacl"))
+_RECURSIVE = re.compile(r"-[a-zA-Z]*[rR]|--recursive")
 _HEAD_OPERAND = frozenset(("chmod", "chown", "chgrp"))  # what to set comes before the files
 _REMOVERS = frozenset(("rm", "unlink", "shred", "rmdir", "trash"))
 _WRITERS = names(
     """
-    touch truncate chmod chown chgrp sponge ed ex vim vi nano emacs dos2unix unix2dos setfacl
+    touch truncate chmod chown chgrp sponge ed nano emacs dos2unix unix2dos setfacl
     mkfifo mknod split csplit
     """
 )
@@ -63,29 +65,43 @@ def follow(rec: Recorder, state: State, name: str, words: Words, pipe: Pipe | No
         return
     if handler := _HANDLERS.get(name):
         handler(rec, state, words, pipe)
-    elif name in _READERS:
-        for word in operands(words, _OPTION_VALUES.get(name, ())):
-            if name not in ("test", "[", "[[") or looks_like_path(word):
-                rec.read(state, word)
-    elif name in _REMOVERS:
-        tree = name == "rm" and any(re.match(r"-[a-zA-Z]*[rR]|--recursive", w) for w in words[1:])
-        for word in operands(words):
-            rec.remove(state, word, tree=tree)
-    elif name in _WRITERS:
-        for word in operands(words, _OPTION_VALUES.get(name, ()))[name in _HEAD_OPERAND :]:
-            if name in _KEEP_TEXT:
-                rec.touch(state, word)
-            else:
-                rec.write(state, word)
-    elif name in _FORMATTERS and not {"--check", "--diff", "-l", "-d"} & set(words):
-        for word in operands(words):
-            rec.write(state, word)
-    elif name in _NET:
-        _net(rec, state, words, pipe)
-    elif name in packages.MANAGERS:
-        packages.follow(rec, state, name, words)
     else:
         path_operands(rec, state, words[1:])
+
+
+def _readers(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
+    name = posixpath.basename(words[0])
+    for word in operands(words, _OPTION_VALUES.get(name, ())):
+        if name not in ("test", "[", "[[") or looks_like_path(word):
+            rec.read(state, word)
+
+
+def _removers(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
+    tree = words[0].endswith("rm") and any(_RECURSIVE.match(word) for word in words[1:])
+    for word in operands(words):
+        rec.remove(state, word, tree=tree)
+
+
+def _writers(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
+    name = posixpath.basename(words[0])
+    for word in operands(words, _OPTION_VALUES.get(name, ()))[name in _HEAD_OPERAND :]:
+        if name in _KEEP_TEXT:
+            rec.touch(state, word)
+        else:
+            rec.write(state, word)
+
+
+def _formatters(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
+    changes = {"--check", "--diff", "-l", "-d"}.isdisjoint(words)
+    for word in operands(words):
+        if changes:
+            rec.write(state, word)
+        elif looks_like_path(word):
+            rec.read(state, word)
+
+
+def _managers(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
+    packages.follow(rec, state, posixpath.basename(words[0]), words)
 
 
 def operands(words: Words, with_value: Sequence[str] = ()) -> list[str]:
@@ -96,7 +112,7 @@ def operands(words: Words, with_value: Sequence[str] = ()) -> list[str]:
     for word in words[1:]:
         if skip:
             skip = False
-        elif only or not word.startswith("-") or word == "-":
+        elif only or word[:1] != "-" or word == "-":
             found.append(word)
         elif word == "--":
             only = True
@@ -107,7 +123,9 @@ def operands(words: Words, with_value: Sequence[str] = ()) -> list[str]:
 
 def option_value(words: Words, *names: str) -> str | None:
     """The value of an option, given as the next word, after ``=``, or joined to a short one."""
-    for i, word in enumerate(words[1:], 1):
+    for i, word in enumerate(words):
+        if word[:1] != "-" or i == 0:
+            continue
         if word in names:
             return words[i + 1] if i + 1 < len(words) else None
         for name in names:
@@ -137,6 +155,9 @@ def _grep(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
         found = found[1:]
     for word in found:
         rec.read(state, word)
+    name = posixpath.basename(words[0])
+    if name in ("rg", "ag", "ack") or any(_RECURSIVE.match(word) for word in words[1:]):
+        _recursive_root(rec, state, ["", *found])
     if (patterns := option_value(words, "-f", "--file")) is not None:
         rec.read(state, patterns)
 
@@ -195,6 +216,8 @@ def _copy(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
     into = (
         folder is not None or len(sources) > 1 or target.endswith("/") or target in (".", "..", "~")
     )
+    if name in ("cp", "rsync", "scp"):
+        _recursive_root(rec, state, ["", *sources])
     for source in sources:
         if name in ("rsync", "scp") and ":" in source and not looks_like_path(source):
             rec.connect(host_of_operand(source))
@@ -393,6 +416,8 @@ def _archive(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> No
             (rec.write if making else rec.read)(state, archive)
         for word in found if making or not mode.startswith("-") else []:
             rec.read(state, word)
+        if making:
+            _recursive_root(rec, state, ["", *found])
         return
     found = operands(words, ("-d", "-x", "-P"))
     if name == "zip":
@@ -412,14 +437,111 @@ def _mkdir(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None
 
 
 def _sqlite(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
-    for word in operands(words, ("-cmd", "-separator", "-init"))[:1]:
+    found = operands(words, ("-cmd", "-separator", "-init"))
+    for word in found[:1]:
         rec.read(state, word)
+    if (script := option_value(words, "-init")) is not None:
+        rec.read(state, script)
+    texts = [*found[1:], *(words[i + 1] for i, w in enumerate(words[:-1]) if w == "-cmd")]
+    for text in [*texts, pipe.text if pipe and pipe.text else ""]:
+        for one in _SQLITE_FILE.finditer(text):
+            verb = one.group(1) or "read"
+            writes = verb in ("output", "once", "backup", "save", "dump", "log")
+            (rec.write if writes else rec.read)(state, (one.group(2) or one.group(3)).strip("'\""))
+        for one in _SQLITE_SHELL.finditer(text):
+            _follow_program(rec, state.fork(), one.group(1))
+
+
+_SQLITE_FILE = re.compile(
+    r"(?m)^\s*\.(read|import|output|once|open|restore|backup|save|log|cd)\s+(?:--?\w+\s+)*(\S+)"
+    r"|\b(?:readfile|attach(?:\s+database)?)\s*\(?\s*'([^']+)'",
+    re.IGNORECASE,
+)
+_SQLITE_SHELL = re.compile(r"(?m)^\s*\.(?:shell|system)\s+(.+)")
 
 
 def _jq(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
     for word in operands(words, ("--arg", "--argjson", "--indent"))[1:]:
         if looks_like_path(word) or "." in word:
             rec.read(state, word)
+
+
+def _recursive_root(rec: Recorder, state: State, words: Words) -> None:
+    """Reads everything there is, what must not be read included."""
+    if any(state.path(word) == "/" for word in operands(words)):
+        rec.read(state, "/**")
+
+
+def _hub(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
+    found = operands(words)
+    if found and found[0] not in ("version", "help", "env", "completion", "config", "cache"):
+        rec.connect(_HUBS[posixpath.basename(words[0])])
+    path_operands(rec, state, words[1:])
+
+
+_HUBS = {
+    "hf": "huggingface.co",
+    "huggingface-cli": "huggingface.co",
+    "kaggle": "www.kaggle.com",
+    "gh": "github.com",
+    "glab": "gitlab.com",
+    "gsutil": "storage.googleapis.com",
+    "aws": "s3.amazonaws.com",
+}
+
+
+def _vim(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
+    for i, word in enumerate(words[1:], 1):
+        script = (
+            word[1:] if word[:1] == "+" else words[i] if words[i - 1] in ("-c", "--cmd") else ""
+        )
+        for found in _EX_FILE.finditer(script):
+            (rec.write if found.group(1)[0] in "ws" else rec.read)(state, found.group(2))
+        for found in _EX_SHELL.finditer(script):
+            rec.unparsed(found.group(1))
+    for word in operands(words, ("-c", "--cmd", "-S", "-u")):
+        if word[0] != "+":
+            rec.write(state, word)
+
+
+_EX_FILE = re.compile(
+    r":?\b(r|re|rea|read|e|edit|w|wr|write|w!|sav|saveas|sp|vs|split|tabe|source|so)!?\s+(/?[^\s|!]+)"
+)
+_EX_SHELL = re.compile(r":?(?:r\s*)?!(.+)")
+
+
+def _make(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
+    """Recipes that this session wrote run; which target is made does not matter here."""
+    folder = option_value(words, "-C", "--directory") or "."
+    given = option_value(words, "-f", "--file", "--makefile")
+    for name in (given,) if given else ("GNUmakefile", "makefile", "Makefile"):
+        path = state.path(posixpath.join(folder, name))
+        if (text := state.text(path)) is not None:
+            rec.read(state, path)
+            inner = state.fork()
+            inner.cwd = state.path(folder)
+            recipe = [line.strip().lstrip("@-+") for line in text.splitlines() if line[:1] == "\t"]
+            _follow_program(rec, inner, "\n".join(recipe).replace("$$", "$"))
+
+
+def _npm(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
+    if len(words) > 1 and words[1] in ("run", "run-script", "test", "t", "start", "exec"):
+        text = state.text(state.path("package.json"))
+        try:
+            scripts = json.loads(text or "{}").get("scripts")
+        except (ValueError, AttributeError, RecursionError):
+            return
+        for script in (scripts or {}).values() if isinstance(scripts, dict) else ():
+            if isinstance(script, str):
+                _follow_program(rec, state.fork(), script)
+    else:
+        _managers(rec, state, words, pipe)
+
+
+def _follow_program(rec: Recorder, state: State, text: str) -> None:
+    from harness_adapters.gateway.guard.shell import run_shell
+
+    run_shell(rec, state, text)
 
 
 Handler = Callable[[Recorder, State, Words, "Pipe | None"], None]
@@ -431,4 +553,10 @@ _HANDLERS: dict[str, Handler] = {
     "applypatch": _apply_patch,
     "git": _git, "curl": _curl, "wget": _curl, "tar": _archive, "zip": _archive, "unzip": _archive,
     "mkdir": _mkdir, "sqlite3": _sqlite, "jq": _jq, "yq": _jq,
+    **dict.fromkeys(_READERS, _readers), **dict.fromkeys(_REMOVERS, _removers),
+    **dict.fromkeys(_WRITERS, _writers), **dict.fromkeys(_FORMATTERS, _formatters),
+    **dict.fromkeys(_NET, _net), **dict.fromkeys(packages.MANAGERS, _managers),
+    **dict.fromkeys(_HUBS, _hub), **dict.fromkeys(("npm", "pnpm", "yarn"), _npm),
+    **dict.fromkeys(("vim", "vi", "nvim", "ex", "view", "vimdiff"), _vim),
+    "make": _make, "gmake": _make,
 }  # fmt: skip

@@ -12,10 +12,15 @@ MAX_NESTING = 64  # levels of JSON, and of statements inside statements
 MAX_MALFORMED = 256 * 1024  # of arguments that are no strict JSON, since each repair is read
 MAX_SHELL = 64 * 1024  # characters of one shell program, bodies of here-documents not counted
 MAX_PYTHON = 128 * 1024  # characters of one Python program
+MAX_PYTHON_TOKENS = 16_000  # of one that may reach a file, process or host; an upper bound counts
+MAX_VALUES = 40_000  # values worked out in one call; long ones count once per 64 characters
+MAX_SHELL_TOKENS = 10_000  # of one shell program, plain strings count as one
+MAX_BLOCKS = 2000  # functions and classes of one Python program
 MAX_HEREDOCS = 64  # announced on one line
+MAX_ALL_HEREDOCS = 256  # of one shell program
 MAX_WORDS = 4096  # of one command
 MAX_PROGRAMS_DEEP = 12  # a program that starts a program that starts a program ...
-MAX_STEPS = 2000  # commands of one call, loops unrolled
+MAX_STEPS = 1000  # commands of one call, loops unrolled
 MAX_ACTIONS = 20_000
 
 

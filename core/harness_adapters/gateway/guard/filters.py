@@ -7,11 +7,17 @@ import binascii
 import re
 from collections.abc import Sequence
 
+from harness_adapters.gateway.guard.names import names
 from harness_adapters.gateway.guard.pipe import Pipe
 from harness_adapters.gateway.guard.state import State
 from harness_adapters.gateway.guard.words import ansi_unescaped
 
 _MAX_OUTPUT = 256 * 1024
+_FILTERS = names(
+    """
+    cat tac head tail sort uniq tee rev base64 base32 xxd tr hex2bin
+    """
+)
 _SILENT = frozenset(
     (":", "true", "false", "sleep", "mkdir", "touch", "chmod", "rm", "cp", "mv", "ln", "test", "[")
 )
@@ -19,7 +25,9 @@ _SILENT = frozenset(
 
 def output(state: State, name: str, words: Sequence[str], pipe: Pipe | None) -> str | None:
     """What the command prints, or ``None`` where that is not known."""
-    text = pipe.text if pipe else None
+    if name in _FILTERS:
+        text = pipe.text if pipe else None
+        return None if len(text or "") > _MAX_OUTPUT else _filter(state, name, words, text)
     match name:
         case "echo":
             return _echo(words[1:])
@@ -27,35 +35,17 @@ def output(state: State, name: str, words: Sequence[str], pipe: Pipe | None) -> 
             return _printf(words[1:])
         case "pwd":
             return state.cwd + "\n"
-        case (
-            "cat"
-            | "tac"
-            | "head"
-            | "tail"
-            | "sort"
-            | "uniq"
-            | "tee"
-            | "rev"
-            | "base64"
-            | "base32"
-            | "xxd"
-            | "tr"
-            | "sed"
-            | "cut"
-            | "hex2bin"
-        ):
-            if len(text or "") > _MAX_OUTPUT:
-                return None
-            return _filter(state, name, words, text)
         case _:
             return "" if name in _SILENT else None
 
 
 def _filter(state: State, name: str, words: Sequence[str], text: str | None) -> str | None:
-    operands = [word for word in words[1:] if not word.startswith("-") or word == "-"]
-    options = [word for word in words[1:] if word.startswith("-") and word != "-"]
     if name == "tee":
         return text
+    if text is None and len(words) == 1:
+        return None
+    operands = [word for word in words[1:] if not word.startswith("-") or word == "-"]
+    options = [word for word in words[1:] if word.startswith("-") and word != "-"]
     if name == "cat":
         pieces = [
             text if word == "-" else state.text(state.path(word)) for word in operands or ["-"]

@@ -10,7 +10,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from harness_adapters.gateway.guard.errors import MAX_HEREDOCS, Unjudgeable
+from harness_adapters.gateway.guard.errors import (
+    MAX_ALL_HEREDOCS,
+    MAX_HEREDOCS,
+    Unjudgeable,
+)
 
 _COMMAND = re.compile(
     r"\\.|'[^']*+'?|\"|\$'(?:[^'\\]++|\\.)*+'?|\$\(\(|\(\(|\$\(|\$\{|`|<<<|<<"
@@ -103,6 +107,8 @@ def take_out(program: str) -> Taken:
                     if dashed:
                         body = _TABS.sub("", body)
                     docs[where] = Heredoc(body, quoted)
+                    if len(docs) > MAX_ALL_HEREDOCS:
+                        raise Unjudgeable(f"more than {MAX_ALL_HEREDOCS} here-documents")
                     at = stop.end() if stop else len(program)
                 pending.clear()
                 emit("", start, at)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
@@ -11,12 +12,14 @@ from typing import Any
 from harness_adapters.gateway.guard.calls import ToolCall
 from harness_adapters.gateway.guard.errors import Unjudgeable
 from harness_adapters.gateway.guard.ledger import Ledger
-from harness_adapters.gateway.guard.second_try import judge_in_fresh_process
+from harness_adapters.gateway.guard.second_try import SecondTry, judge_in_fresh_process
+from harness_adapters.gateway.guard.shell import load_grammar
 from harness_adapters.gateway.transcript import Decision
 from harness_adapters.protocols import GuardRule
 from harness_adapters.types import Finding, Severity
 
 _PROBE_NAME, _PROBE_ARGUMENTS = "read", '{"path": "README.md"}'
+_SECOND_TRIES = 2  # processes at a time
 UNJUDGEABLE_RULE = "guard.unjudgeable"
 
 
@@ -59,6 +62,9 @@ class Guard:
         self.rules = tuple(sorted(rules, key=lambda one: (one.name, one.distribution)))
         self._seconds = second_try_seconds
         self._hash = _policy_hash(self.rules)
+        self._second_tries = asyncio.Semaphore(_SECOND_TRIES)
+        if self.rules:
+            load_grammar()  # or the first call judged pays for it
 
     @property
     def policy_hash(self) -> str:
@@ -101,16 +107,20 @@ class Guard:
     ) -> tuple[Finding | None, str]:
         """The finding of a second try, and who is to blame that there is none: ``call``,
         ``rule``, or nobody."""
-        second = await judge_in_fresh_process(loaded.rule, call, ledger, seconds=self._seconds)
+        second = await self._second_try(loaded.rule, call, ledger)
         if not second.fault:
             return second.finding, ""
         faults.append(_fault(loaded, f"again in a fresh process: {second.fault}"))
         probe = ToolCall(id="probe", name=_PROBE_NAME, raw=_PROBE_ARGUMENTS, ledger=ledger)
-        benign = await judge_in_fresh_process(loaded.rule, probe, ledger, seconds=self._seconds)
+        benign = await self._second_try(loaded.rule, probe, ledger)
         if not benign.fault:
             return None, "call"
         faults.append(_fault(loaded, f"on a benign probe too: {benign.fault}"))
         return None, "rule"
+
+    async def _second_try(self, rule: GuardRule, call: ToolCall, ledger: Ledger) -> SecondTry:
+        async with self._second_tries:  # a rule that faults at every call starts no swarm
+            return await judge_in_fresh_process(rule, call, ledger, seconds=self._seconds)
 
 
 def _checked(finding: object) -> Finding | None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+import shlex
 from collections.abc import Callable, Sequence
 
 from harness_adapters.gateway.guard import commands, filters
@@ -90,38 +91,48 @@ def launch(rec: Recorder, state: State, words: Sequence[str], pipe: Pipe | None)
     if len(words) > MAX_WORDS:
         raise Unjudgeable(f"a command of more than {MAX_WORDS} words")
     rec.run(tuple(words))
-    if words[0] in state.functions and words[0] not in rec.calling:
+    if state.functions and words[0] in state.functions and words[0] not in rec.calling:
         shell, body = state.functions[words[0]]
         rec.calling.add(words[0])
         try:
             return shell.call(body, state, words, pipe)  # type: ignore[no-any-return]
         finally:
             rec.calling.discard(words[0])
-    name = posixpath.basename(words[0])
+    elif state.definitions and words[0] in state.definitions and words[0] not in rec.calling:
+        return _defined_before(rec, state, words, pipe)
+    name = words[0].rpartition("/")[2]
     if handler := _HANDLERS.get(name):
         return handler(rec, state, words, pipe)
-    if name in _SHELLS:
-        return _shell(rec, state, words, pipe)
     if _PYTHON.match(name):
-        _python(rec, state, words, pipe)
-        return None
-    if name in _OTHERS:
-        _other(rec, state, words, pipe, _OTHERS[name])
-        return None
-    if name in _WRAPPERS:
-        return _wrapper(rec, state, words, pipe, name)
+        return _python(rec, state, words, pipe)
     if "/" in words[0]:
         _program_file(rec, state, words, pipe)
-    return plain(rec, state, name, words, pipe)
-
-
-def plain(
-    rec: Recorder, state: State, name: str, words: Sequence[str], pipe: Pipe | None
-) -> str | None:
-    if name == "find":
-        return _find(rec, state, words)
     commands.follow(rec, state, name, words, pipe)
     return filters.output(state, name, words, pipe)
+
+
+def _defined_before(
+    rec: Recorder, state: State, words: Sequence[str], pipe: Pipe | None
+) -> str | None:
+    """A function or an alias of an earlier call, in a shell that goes on."""
+    text = state.definitions[words[0]]
+    if text.startswith("alias "):
+        rec.calling.add(words[0])
+        out = _program(rec, state, " ".join([text[6:], *map(shlex.quote, words[1:])]), pipe)
+        rec.calling.discard(words[0])
+        return out
+    _program(rec, state, text, None)
+    if words[0] not in state.functions:
+        del state.definitions[words[0]]  # no definition after all
+    return launch(rec, state, words, pipe)
+
+
+def _alias(rec: Recorder, state: State, words: Sequence[str], pipe: Pipe | None) -> str | None:
+    for word in words[1:]:
+        name, equals, value = word.partition("=")
+        if equals:
+            state.definitions[name] = f"alias {value}"
+    return ""
 
 
 # --- built-ins ----------------------------------------------------------------------------------
@@ -184,9 +195,8 @@ def _trap(rec: Recorder, state: State, words: Sequence[str], pipe: Pipe | None) 
 # --- wrappers -----------------------------------------------------------------------------------
 
 
-def _wrapper(
-    rec: Recorder, state: State, words: Sequence[str], pipe: Pipe | None, name: str
-) -> str | None:
+def _wrapper(rec: Recorder, state: State, words: Sequence[str], pipe: Pipe | None) -> str | None:
+    name = posixpath.basename(words[0])
     with_value, skip = _WRAPPERS[name]
     inner = state if name in ("command", "builtin", "exec") else state.fork()
     rest = list(words[1:])
@@ -251,7 +261,7 @@ def _xargs(rec: Recorder, state: State, words: Sequence[str], pipe: Pipe | None)
     return launch(rec, state.fork(), [*rest, *given], None)
 
 
-def _find(rec: Recorder, state: State, words: Sequence[str]) -> str | None:
+def _find(rec: Recorder, state: State, words: Sequence[str], pipe: Pipe | None) -> str | None:
     starts: list[str] = []
     at = 1
     while at < len(words) and words[at] in ("-L", "-H", "-P"):
@@ -333,10 +343,13 @@ def _shell(rec: Recorder, state: State, words: Sequence[str], pipe: Pipe | None)
     return out
 
 
-def _python(rec: Recorder, state: State, words: Sequence[str], pipe: Pipe | None) -> None:
+def _python(rec: Recorder, state: State, words: Sequence[str], pipe: Pipe | None) -> str | None:
     from harness_adapters.gateway.guard.python import run_python
 
     rest = list(words[1:])
+    for folder in state.variables.get("PYTHONPATH", "").split(":"):
+        if "$" not in folder:
+            rec.read(state, folder)
     if rest and rest[0] == "-m" and posixpath.basename(words[0]).startswith("ipython"):
         rest.pop(0)
     while rest and rest[0].startswith("-") and len(rest[0]) > 1:
@@ -346,21 +359,22 @@ def _python(rec: Recorder, state: State, words: Sequence[str], pipe: Pipe | None
         elif not option.startswith("--") and "c" in option:
             program = option.partition("c")[2] or (rest.pop(0) if rest else "")
             run_python(rec, state.fork(), program, argv=["-c", *rest])
-            return
+            return None
         elif not option.startswith("--") and "m" in option:
             module = option.partition("m")[2] or (rest.pop(0) if rest else "")
             _module(rec, state, module, rest, pipe)
-            return
+            return None
     if not rest or rest[0] in ("-", "/dev/stdin"):
         text = _piped_program(rec, pipe)
         if text is not None:
             run_python(rec, state.fork(), text, argv=rest or [""])
-        return
+        return None
     rec.read(state, rest[0])
     commands.path_operands(rec, state, rest[1:])
     text = state.text(state.path(rest[0]))
     if text is not None:
         run_python(rec, state.fork(), text, argv=rest)
+    return None
 
 
 def _module(
@@ -381,13 +395,8 @@ def _module(
         commands.path_operands(rec, state, rest)
 
 
-def _other(
-    rec: Recorder,
-    state: State,
-    words: Sequence[str],
-    pipe: Pipe | None,
-    program_option: str,
-) -> None:
+def _other(rec: Recorder, state: State, words: Sequence[str], pipe: Pipe | None) -> str | None:
+    program_option = _OTHERS[posixpath.basename(words[0])]
     rest = list(words[1:])
     in_place = False
     given = False
@@ -413,6 +422,7 @@ def _other(
             rec.write(state, word)
         elif not word.startswith("-"):
             commands.path_operands(rec, state, [word])
+    return None
 
 
 def _program_file(rec: Recorder, state: State, words: Sequence[str], pipe: Pipe | None) -> None:
@@ -432,10 +442,12 @@ def _program_file(rec: Recorder, state: State, words: Sequence[str], pipe: Pipe 
 
 Handler = Callable[[Recorder, State, Sequence[str], "Pipe | None"], "str | None"]
 _HANDLERS: dict[str, Handler] = {
-    "cd": _cd, "pushd": _cd, "popd": _cd,
+    "alias": _alias, "cd": _cd, "pushd": _cd, "popd": _cd,
     "export": _export, "declare": _export, "local": _export, "typeset": _export,
     "readonly": _export,
     "eval": _eval, "source": _source, ".": _source,
     "read": _read, "mapfile": _read, "readarray": _read, "set": _set, "trap": _trap,
-    "xargs": _xargs, "parallel": _xargs,
+    "xargs": _xargs, "parallel": _xargs, "find": _find,
+    **dict.fromkeys(_SHELLS, _shell), **dict.fromkeys(_OTHERS, _other),
+    **dict.fromkeys(_WRAPPERS, _wrapper),
 }  # fmt: skip

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from harness_adapters.gateway.guard.actions import (
+    Action,
+    ConnectHost,
+    ReadPath,
+    RunCommand,
+    WritePath,
+)
 from harness_adapters.gateway.guard.errors import Unjudgeable
 from harness_adapters.gateway.guard.hosts import hosts_in
+from harness_adapters.gateway.guard.names import names
 from harness_adapters.gateway.guard.policy_match import PolicyMatch
 from harness_adapters.types import TaskPolicy
 
@@ -18,6 +27,36 @@ _MAX_FILES = 4 * 1024 * 1024  # characters kept of all files
 _MAX_NAMES = 10_000  # files, links and hosts remembered at most
 _MAX_VARIABLES = 64 * 1024
 _MAX_MESSAGE = 256 * 1024
+# Sites that people call by name rather than by host.
+_SITES = {
+    "github": "github.com",
+    "gitlab": "gitlab.com",
+    "bitbucket": "bitbucket.org",
+    "huggingface": "huggingface.co",
+    "kaggle": "www.kaggle.com",
+    "wikipedia": "en.wikipedia.org",
+}
+_SITE = re.compile(
+    r"\b(github|gitlab|bitbucket|hugging ?face|kaggle|wikipedia)\b(?![./-])", re.IGNORECASE
+)
+_VARIABLE = re.compile(r"(?<![\w-])[A-Z][A-Z0-9]*_[A-Z0-9_]+(?![\w-])")
+_PROJECT = re.compile(
+    r"\b(?:package|library|project|module|crate|gem)\s+[`'\"]?([A-Za-z][\w.-]{2,63})[`'\"]"
+    r"|[`'\"]([A-Za-z][\w.-]{2,63})[`'\"]\s+(?:package|library|project|module|crate|gem)\b"
+)
+_NO_PROJECTS = names(
+    """
+    src lib tests test docs doc examples example scripts data repo work app build dist core utils
+    bin include pkg packages plugins tools tmp .git node_modules venv site config
+    """
+)
+# Programs that say what stands elsewhere and cannot be made to say anything else.
+_TELLERS = names(
+    """
+    cat head tail less more grep egrep fgrep rg ag ls tree find fd stat file wc sort uniq nl cut cd
+    pwd git curl wget pip pip3 npm cargo go jq zcat bzcat xzcat diff du bat man which sed gh hf
+    """
+)
 
 
 class Ledger:
@@ -32,9 +71,15 @@ class Ledger:
         each command fresh in the working folder.
     :ivar variables: set by the session and still set in its shell.
     :ivar files: path -> text of files that the session wrote (``None``: in an unknown way).
+    :ivar wrote_python: whether the session made a file that Python could import.
     :ivar not_kept: files that the session wrote and whose text was too much to keep.
     :ivar links: path of a link made in the session -> the path that it stands for.
-    :ivar hosts: hosts that the system or user message named -> ``"system"`` or ``"user"``.
+    :ivar functions: shell functions and aliases of a persistent shell -> the text that made them.
+    :ivar hosts: hosts that the model did not bring up itself -> who named them first:
+        ``"system"``, ``"user"``, or ``"tool"`` for what a tool read or fetched.
+    :ivar projects: names of the packages that the session works on: of folders in the workspace
+        that its calls touch, and of what the user's text calls a package.
+    :ivar named: names of environment variables that the system or user message spoke of.
     """
 
     def __init__(
@@ -49,7 +94,13 @@ class Ledger:
         self.files: dict[str, str | None] = {}
         self.not_kept: dict[str, None] = {}
         self.links: dict[str, str] = {}
+        self.functions: dict[str, str] = {}
         self.hosts: dict[str, str] = {}
+        self.named: dict[str, None] = {}
+        self.wrote_python = False
+        self.projects: dict[str, None] = {}
+        self._planted: dict[str, None] = {}  # hosts that the model's own calls named first
+        self._telling: dict[str, bool] = {}  # call id -> its result tells what is out there
         self._kept = 0
         self._match = PolicyMatch(policy)
 
@@ -65,18 +116,40 @@ class Ledger:
         self.declared_tools = tools
         for message in new_messages:
             role = message.get("role")
+            content = message.get("content")
             if role in ("system", "developer", "user"):
-                for text in _texts(message.get("content")):
+                by = "user" if role == "user" else "system"
+                for text in _texts(content):
+                    for host in hosts_in(text[:_MAX_MESSAGE], bare=True):
+                        _note(self.hosts, host, by)
+                    for site in _SITE.findall(text[:_MAX_MESSAGE]):
+                        _note(self.hosts, _SITES[site.lower().replace(" ", "")], by)
+                    for found in _PROJECT.finditer(text[:_MAX_MESSAGE]):
+                        _note(self.projects, project_name(found.group(1) or found.group(2)), None)
+                    for name in _VARIABLE.findall(text[:_MAX_MESSAGE]):
+                        _note(self.named, name, None)
+            elif role == "tool" and self._telling.pop(str(message.get("tool_call_id")), False):
+                for text in _texts(content):
                     for host in hosts_in(text[:_MAX_MESSAGE]):
-                        if len(self.hosts) < _MAX_NAMES:
-                            self.hosts.setdefault(host, "user" if role == "user" else "system")
+                        if host not in self._planted:
+                            _note(self.hosts, host, "tool")
 
     def commit(self, call: ToolCall) -> None:
         """Take in a call that was let through."""
         try:
-            effects = call.reading.effects
+            actions, effects = call.reading.actions, call.reading.effects
         except Unjudgeable:  # only with the guards off
             return
+        for host in hosts_in(call.raw, bare=True):
+            if host not in self.hosts:
+                _note(self._planted, host, None)
+        for action in actions:
+            if isinstance(action, ConnectHost) and action.host not in self.hosts:
+                _note(self._planted, action.host, None)
+            elif isinstance(action, ReadPath | WritePath):
+                for name in self._folders(action.path):
+                    _note(self.projects, name, None)
+        _note(self._telling, call.id, self._tells(actions))
         for path, text in effects.files.items():
             self._keep(path, text)
         for link, target in effects.links.items():
@@ -84,8 +157,44 @@ class Ledger:
                 self.links[link] = target
         if self.persistent_shell:
             self.cwd = effects.cwd
+            if sum(map(len, effects.functions.values())) <= _MAX_VARIABLES:
+                self.functions = effects.functions
             if sum(map(len, effects.variables.values())) <= _MAX_VARIABLES:
                 self.variables = effects.variables
+
+    def _folders(self, path: str) -> list[str]:
+        """Folders of the workspace that may be a package: the first two, down to a file."""
+        if not path.startswith(self.policy.workdir + "/"):
+            return []
+        folders = path[len(self.policy.workdir) + 1 :].split("/")[:-1]
+        return [
+            project_name(name)
+            for name in folders[:3]
+            if name.replace("_", "").replace("-", "").isalnum() and name not in _NO_PROJECTS
+        ]
+
+    def _tells(self, actions: Sequence[Action]) -> bool:
+        """Whether all that a call's result can say comes from files that the session did not write
+        or from the net. What computes, decodes or repeats its own words launders."""
+        told = False
+        for action in actions:
+            match action:
+                case RunCommand(words=words):
+                    if words[0].rpartition("/")[2] not in _TELLERS or (
+                        words[0] == "sed" and "-n" not in words
+                    ):
+                        return False
+                    if any("\\" in word or "%x" in word for word in words):
+                        return False
+                case ReadPath(path=path):
+                    if path in self.files or path in self.not_kept:
+                        return False
+                    told = True
+                case ConnectHost():
+                    told = True
+                case _:
+                    return False
+        return told
 
     def _keep(self, path: str, text: str | None) -> None:
         self._kept -= len(self.files.pop(path, None) or "")
@@ -94,6 +203,7 @@ class Ledger:
             self._forget(path)
             return
         self.files[path] = text
+        self.wrote_python = self.wrote_python or path.endswith(".py")
         self._kept += len(text or "")
         while self._kept > _MAX_FILES or len(self.files) > _MAX_NAMES:
             oldest = next(iter(self.files))
@@ -111,7 +221,7 @@ class Ledger:
 
     @property
     def is_task(self) -> bool:
-        """Whether the session works on a task that says what may be edited; daily use does not."""
+        """Whether the session works on a task; daily use does not."""
         return self._match.is_task
 
     def verifier_root(self, path: str) -> str | None:
@@ -132,6 +242,16 @@ class Ledger:
     def named_root(self, text: str) -> tuple[int, int] | None:
         """Where text that no grammar reads first names a verifier root; start and end in it."""
         return self._match.named_root(text)
+
+
+def project_name(name: str) -> str:
+    """One spelling per package: as package indexes compare names."""
+    return name.lower().replace("_", "-").replace(".", "-")
+
+
+def _note(names: dict[str, Any], name: str, value: Any) -> None:
+    if len(names) < _MAX_NAMES:
+        names.setdefault(name, value)
 
 
 def _texts(content: Any) -> list[str]:

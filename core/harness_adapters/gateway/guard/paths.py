@@ -6,6 +6,9 @@ import posixpath
 import re
 from fnmatch import fnmatchcase
 
+# Nothing to resolve: no ``~`` in front, no empty, ``.`` or ``..`` component.
+_TIDY = re.compile(r"(?!/?proc/)/?(?!~)(?:(?!\.\.?(?:/|\Z))[^/\0]+/)*(?!\.\.?\Z)[^/\0]+\Z")
+_SPACE = re.compile(r"\s")
 _WILD = re.compile(r"[*?\[]")
 _PROC_ROOT = re.compile(r"\A/proc/(?:self|thread-self|\d+)/root(?=/|\Z)")
 _PROC_CWD = re.compile(r"\A/proc/(?:self|thread-self|\d+)/cwd(?=/|\Z)")
@@ -15,6 +18,8 @@ Parts = tuple[str, ...]
 
 def absolute(path: str, *, cwd: str, home: str) -> str:
     """Absolute and without ``.``, ``..``, doubled slashes, ``~`` and ``/proc/self`` detours."""
+    if _TIDY.match(path) and not cwd.startswith("/proc"):
+        return path if path[0] == "/" else f"{cwd}/{path}" if cwd != "/" else f"/{path}"
     if path == "~" or path.startswith("~/"):
         path = home + path[1:]
     path = posixpath.normpath(posixpath.join(cwd, path))
@@ -28,9 +33,9 @@ def absolute(path: str, *, cwd: str, home: str) -> str:
 
 def looks_like_path(word: str) -> bool:
     """Whether a word that could mean anything is most likely a path."""
-    if len(word) > 4096 or "://" in word or any(c.isspace() for c in word):
+    if "/" not in word or word[0] == "-" or len(word) > 4096:
         return False
-    return word.startswith(("/", "./", "../", "~/")) or ("/" in word and not word.startswith("-"))
+    return "://" not in word and _SPACE.search(word) is None
 
 
 def is_wild(path: str) -> bool:

@@ -16,6 +16,7 @@ from harness_adapters.types import TaskPolicy
 
 # Made anew at every run, in every folder: sweeping them away changes no test.
 _CACHES = ("__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", ".coverage")
+_MAX_ASKED = 512  # paths whose answers are kept, and the length of one
 _LEFTOVERS = (".pyc", ".pyo", ".bak", ".orig", ".rej", ".swp", ".swo", ".tmp", ".log", "~")
 
 
@@ -32,30 +33,43 @@ class PolicyMatch:
         ]
         self._editable = [_anchored(glob, workdir) for glob in policy.editable]
         self._protected = [_anchored(glob, workdir) for glob in policy.protected]
-        self.is_task = bool(policy.protected or policy.editable)
+        self.is_task = bool(policy.kind or policy.protected or policy.editable)
         names = "|".join(re.escape(root.rstrip("/")) for root, _ in self._roots)
         self._names = re.compile(rf"(?<![\w./~-])/*(?:{names})(?![\w-])") if names else None
+        self._asked: dict[str, tuple[str | None, bool, bool]] = {}
 
     def verifier_root(self, path: str) -> str | None:
         """The protected root that the path is or may be in."""
-        pieces = parts(path)
-        if not self._roots or self.is_editable(path):
-            return None
+        return self._about(path)[0]
+
+    def is_editable(self, path: str) -> bool:
+        return self._about(path)[1]
+
+    def is_protected(self, path: str) -> bool:
+        """A protected file of the workspace; verifier roots are not asked."""
+        return self._about(path)[2]
+
+    def _about(self, path: str) -> tuple[str | None, bool, bool]:
+        """All three answers. Every rule asks about every path, so they are kept for a while."""
+        if (known := self._asked.get(path)) is None:
+            pieces = parts(path)
+            editable = any(matches(pieces, glob) for glob in self._editable)
+            root = None if editable else self._root(pieces)
+            known = root, editable, not editable and self._protects(pieces)
+            if len(self._asked) >= _MAX_ASKED:
+                self._asked.clear()
+            if len(path) <= _MAX_ASKED:
+                self._asked[path] = known
+        return known
+
+    def _root(self, pieces: Parts) -> str | None:
         for root, root_parts in self._roots:
             if _in_root(pieces, root_parts):
                 return root
         return None
 
-    def is_editable(self, path: str) -> bool:
-        pieces = parts(path)
-        return any(matches(pieces, glob) for glob in self._editable)
-
-    def is_protected(self, path: str) -> bool:
-        """A protected file of the workspace; verifier roots are not asked."""
-        if not self._protected:
-            return False
-        pieces = parts(path)
-        if _is_leftover(pieces) or self.is_editable(path):
+    def _protects(self, pieces: Parts) -> bool:
+        if not self._protected or _is_leftover(pieces):
             return False
         return any(overlap(pieces, glob) for glob in self._protected)
 

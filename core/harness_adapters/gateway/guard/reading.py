@@ -97,10 +97,13 @@ _MOVING_TARGETS = ("destination", "dest", "target", "to", "new_path", "newPath")
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """:ivar effects: what the ledger keeps of the call once it is let through."""
+    """:ivar effects: what the ledger keeps of the call once it is let through.
+    :ivar environment: environment variables that its programs use.
+    """
 
     actions: tuple[Action, ...]
     effects: Effects
+    environment: tuple[str, ...] = ()
 
 
 def read_call(call: ToolCall, ledger: Ledger) -> Reading:
@@ -115,16 +118,18 @@ def read_call(call: ToolCall, ledger: Ledger) -> Reading:
     if call.arguments is not None:
         rec, state = Recorder(whole), State(ledger)
         _Arguments(rec, state, call.name, _Spans(call.raw)).read(call.arguments, (), None)
-        return Reading(tuple(rec.actions), state.effects())
+        return Reading(tuple(rec.actions), state.effects(), tuple(state.environment))
     actions: dict[Action, None] = {Unparsed(text=call.raw, span=whole): None}
     effects = State(ledger).effects()
+    environment: dict[str, None] = {}
     for arguments in repairs(call.raw):
         rec, state = Recorder(whole), State(ledger)
         _Arguments(rec, state, call.name, None).read(arguments, (), None)
         actions.update(dict.fromkeys(rec.actions))
+        environment |= state.environment
         effects.files |= state.files
         effects.links |= state.links
-    return Reading(tuple(actions), effects)
+    return Reading(tuple(actions), effects, tuple(environment))
 
 
 class _Spans:
@@ -239,14 +244,10 @@ class _Arguments:
     def _command(self, value: Any, here: Path) -> None:
         self._mark(*here)
         if isinstance(value, str):
-            span_of = None
+            places = None
             if self._spans is not None and (span := self._spans.of.get(here)):
-                place = places_in_string(self._spans.raw, span)
-
-                def span_of(start: int, end: int) -> Span:
-                    return place(start), place(end)
-
-            run_shell(self._rec, self._state, value, span_of=span_of)
+                places = places_in_string(self._spans.raw, span)
+            run_shell(self._rec, self._state, value, places=places)
         elif isinstance(value, list):
             if value and all(isinstance(word, str) for word in value):
                 if here[-1] == "commands":

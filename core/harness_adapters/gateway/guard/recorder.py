@@ -21,6 +21,7 @@ from harness_adapters.gateway.guard.errors import (
     MAX_PROGRAMS_DEEP,
     MAX_PYTHON,
     MAX_STEPS,
+    MAX_VALUES,
     Unjudgeable,
 )
 from harness_adapters.gateway.guard.state import State
@@ -32,6 +33,8 @@ class Recorder:
     """
     :ivar actions: what was found so far, in order.
     :ivar calling: shell functions that are being followed; one that calls itself is not again.
+    :ivar imported: modules of the session's own making that were followed.
+    :ivar inlined: calls of Python programs' own functions that were followed into these.
     :ivar span: where in the call's raw text the action at hand stands.
     """
 
@@ -39,6 +42,9 @@ class Recorder:
         self.actions: list[Action] = []
         self.span = span
         self.calling: set[str] = set()
+        self.imported: set[str] = set()
+        self.inlined = 0
+        self._values = 0
         self._steps = 0
         self._deep = 0
         self._levels = 0
@@ -63,24 +69,28 @@ class Recorder:
         finally:
             self._deep -= 1
 
-    @contextmanager
-    def level(self) -> Iterator[None]:
-        """One more statement inside a statement.
+    def enter(self) -> None:
+        """One more statement inside a statement, until ``leave``.
 
         :raises Unjudgeable: more than ``MAX_NESTING``.
         """
         self._levels += 1
         if self._levels > MAX_NESTING:
             raise Unjudgeable(f"statements inside statements, more than {MAX_NESTING} deep")
-        try:
-            yield
-        finally:
-            self._levels -= 1
+
+    def leave(self) -> None:
+        self._levels -= 1
 
     def step(self) -> None:
         self._steps += 1
         if self._steps > MAX_STEPS:
             raise Unjudgeable(f"more than {MAX_STEPS} commands in one call")
+
+    def value(self, characters: int = 0) -> None:
+        """One more value of a program was worked out, of so many characters."""
+        self._values += 1 + (characters >> 6)
+        if self._values > MAX_VALUES:
+            raise Unjudgeable(f"more than {MAX_VALUES} values worked out in one call")
 
     def run(self, words: tuple[str, ...]) -> None:
         self._add(RunCommand(words=words, span=self.span))

@@ -7,22 +7,39 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
-from harness_adapters.gateway.guard.actions import Span
-from harness_adapters.gateway.guard.errors import MAX_RAW, MAX_SHELL, MAX_WORDS, Unjudgeable
+from harness_adapters.gateway.guard.errors import (
+    MAX_RAW,
+    MAX_SHELL,
+    MAX_SHELL_TOKENS,
+    MAX_WORDS,
+    Unjudgeable,
+)
 from harness_adapters.gateway.guard.heredocs import take_out
 from harness_adapters.gateway.guard.launch import launch
 from harness_adapters.gateway.guard.pipe import Pipe
 from harness_adapters.gateway.guard.recorder import Recorder
 from harness_adapters.gateway.guard.spans import Places
 from harness_adapters.gateway.guard.state import State
+from harness_adapters.gateway.guard.weight import tokens
 from harness_adapters.gateway.guard.words import Words
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
 
+_PRIVATE = re.compile("[\ue000-\ue004]")  # what ``words`` marks things with
+# Words that stand for themselves, and what must not be in them; or wholly in plain quotes.
+_WORDS = frozenset(("word", "command_name", "number", "concatenation", "raw_string", "string"))
+_SPECIAL = re.compile(r"[\\'\"$`{(]")
+_QUOTED = re.compile(r"'[^']*+'\Z|\"[^\"$`\\]*+\"\Z")
+_STRING = re.compile(r"\\.|'[^']*+'|\"(?:[^\"$`\\]|\\.)*+\"", re.DOTALL)
 _NOT_ASCII = re.compile(r"[^\x01-\x7f]")
 _DEVICE = re.compile(r"/dev/(?:tcp|udp)/([^/]+)/")
 _MAX_TURNS = 64  # of a loop over words, each followed by itself
+
+
+def load_grammar() -> None:
+    """Load it now rather than at the first program."""
+    _parser()
 
 
 @cache
@@ -39,16 +56,16 @@ def run_shell(
     program: str,
     pipe: Pipe | None = None,
     *,
-    span_of: Callable[[int, int], Span] | None = None,
+    places: Places | None = None,
 ) -> str | None:
     """Follow a shell program in ``state``, which it changes.
 
-    :param span_of: from positions in the program to a span of the call; without it everything
+    :param places: from positions in the program to the call's raw text; without it everything
         keeps the span of the command that started the program.
     :returns: what it writes to standard output, where that is known.
     :raises Unjudgeable: it is beyond a limit.
     """
-    return Shell(rec, state, program, span_of).run(pipe)
+    return Shell(rec, state, program, places).run(pipe)
 
 
 class Shell:
@@ -57,7 +74,7 @@ class Shell:
         rec: Recorder,
         state: State,
         program: str,
-        span_of: Callable[[int, int], Span] | None = None,
+        places: Places | None = None,
     ) -> None:
         self._rec = rec
         self._state = state
@@ -66,10 +83,15 @@ class Shell:
         self._text = taken.text
         self._docs, self._strings = taken.docs, taken.strings
         self._place = Places(0, taken.shifts) if taken.shifts else None
-        self._span_of = span_of
+        self._places = places
+        self._plain = _PRIVATE.search(taken.text) is None
 
     def run(self, pipe: Pipe | None) -> str | None:
         with self._rec.program(self._text, limit=MAX_SHELL):
+            if len(self._text) > MAX_SHELL_TOKENS // 2 and (
+                tokens(_STRING.sub(";", self._text)) > MAX_SHELL_TOKENS
+            ):
+                raise Unjudgeable(f"a shell program of more than {MAX_SHELL_TOKENS} tokens")
             # One byte for each character, so that bytes count as characters.
             tree = _parser().parse(_NOT_ASCII.sub("x", self._text).encode("ascii"))
             root = tree.root_node
@@ -99,14 +121,14 @@ class Shell:
         return self._text[node.start_byte : node.end_byte]
 
     def _at(self, node: Node) -> None:
-        if self._span_of is not None:
+        if self._places is not None:
             start, end = node.start_byte, node.end_byte
             if self._place is not None:
-                start, end = self._place(start), self._place(end)
-            self._rec.span = self._span_of(start, end)
+                start, end = self._place.span(start, end)
+            self._rec.span = self._places.span(start, end)
 
     def _words(self) -> Words:
-        return Words(self._text, self._state, self._substitute)
+        return Words(self._text, self._state, self._substitute, self._rec.value)
 
     # --- statements -----------------------------------------------------------------------------
 
@@ -122,53 +144,36 @@ class Shell:
         return "".join(out) if known else None
 
     def _statement(self, node: Node, pipe: Pipe | None) -> str | None:
-        with self._rec.level():
-            match node.type:
-                case "command":
-                    return self._command(node, pipe)
-                case "pipeline":
-                    return self._pipeline(_flat(node, "pipeline"), pipe)
-                case "list":
-                    return self._sequence(_flat(node, "list"), pipe)
-                case "redirected_statement":
-                    return self._redirected(node, pipe)
-                case "variable_assignment" | "declaration_command" | "variable_assignments":
-                    self._assignments(node)
-                    return ""
-                case "subshell":
-                    return self._inside(node, pipe)
-                case "compound_statement" | "do_group" | "program" | "ERROR":
-                    return self._sequence(node.named_children, pipe)
-                case "function_definition":
-                    return self._define(node)
-                case "for_statement":
-                    self._for(node, pipe)
-                    return None
-                case "comment" | "heredoc_body" | "file_descriptor":
-                    return ""
-                case "negated_command" | "else_clause":
-                    return self._sequence(node.named_children, pipe)
-                case "test_command":
-                    self._test(node)
-                    return None
-                case "unset_command":
-                    for child in node.named_children:
-                        self._state.variables.pop(self._source(child), None)
-                    return ""
-                case "case_statement" | "case_item":
-                    self._branches(node, pipe)
-                    return None
-                case "while_statement":
-                    self._while(node, pipe)
-                    return None
-                case "if_statement" | "elif_clause" | "c_style_for_statement":
-                    self._branches(node, pipe)
-                    return None
-                case kind if kind.endswith(("_substitution", "expansion", "string")):
-                    self._words().value(node)
-                    return None
-                case _:
-                    return None
+        rec = self._rec
+        rec.enter()
+        out: str | None = None
+        kind = node.type
+        if kind == "command":
+            out = self._command(node, pipe)
+        elif follow := _STATEMENTS.get(kind):
+            out = follow(self, node, pipe)
+        elif kind.endswith(("_substitution", "expansion", "string")):
+            self._words().value(node)
+        rec.leave()
+        return out
+
+    def _block(self, node: Node, pipe: Pipe | None) -> str | None:
+        return self._sequence(node.named_children, pipe)
+
+    def _list(self, node: Node, pipe: Pipe | None) -> str | None:
+        return self._sequence(_flat(node, "list"), pipe)
+
+    def _declare(self, node: Node, pipe: Pipe | None) -> str | None:
+        self._assignments(node)
+        return ""
+
+    def _unset(self, node: Node, pipe: Pipe | None) -> str | None:
+        for child in node.named_children:
+            self._state.variables.pop(self._source(child), None)
+        return ""
+
+    def _nothing(self, node: Node, pipe: Pipe | None) -> str | None:
+        return ""
 
     def _inside(self, node: Node, pipe: Pipe | None) -> str | None:
         """In a subshell: folder and variables are its own."""
@@ -178,27 +183,28 @@ class Shell:
         finally:
             self._state = before
 
-    def _branches(self, node: Node, pipe: Pipe | None) -> None:
+    def _branches(self, node: Node, pipe: Pipe | None) -> str | None:
         """Every branch is followed, since which one is taken is not known."""
         for child in node.named_children:
             if child.type in ("word", "concatenation", "extglob_pattern", "variable_name"):
                 self._words().value(child)
             else:
                 self._statement(child, pipe)
+        return None
 
-    def _while(self, node: Node, pipe: Pipe | None) -> None:
+    def _while(self, node: Node, pipe: Pipe | None) -> str | None:
         """A loop that reads gets one line in each turn, where they are known."""
         lines = pipe.text.splitlines() if pipe is not None and pipe.text else []
         condition = node.child_by_field_name("condition")
         if condition is None or "read" not in self._source(condition) or len(lines) < 2:
-            self._branches(node, pipe)
-            return
+            return self._branches(node, pipe)
         if len(lines) > _MAX_TURNS:
             lines[_MAX_TURNS:] = [" ".join(lines[_MAX_TURNS:])]
         for line in lines:
             self._branches(node, Pipe(line))
+        return None
 
-    def _for(self, node: Node, pipe: Pipe | None) -> None:
+    def _for(self, node: Node, pipe: Pipe | None) -> str | None:
         name = ""
         values: list[str] = []
         body: Node | None = node.child_by_field_name("body")
@@ -208,21 +214,23 @@ class Shell:
         for one in node.children_by_field_name("value"):
             values += self._words().fields(one)
         if body is None:
-            return
+            return None
         if len(values) > _MAX_TURNS:  # the rest in one turn, split where the loop uses it unquoted
             values[_MAX_TURNS:] = [" ".join(values[_MAX_TURNS:])]
         for value in values or [""]:
             if values:
                 self._state.variables[name] = value
             self._statement(body, pipe)
+        return None
 
-    def _define(self, node: Node) -> str:
+    def _define(self, node: Node, pipe: Pipe | None) -> str | None:
         name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
         if name is not None and body is not None:
             self._state.functions[self._source(name)] = (self, body)
+            self._state.definitions[self._source(name)] = self._source(node)
         return ""
 
-    def _test(self, node: Node) -> None:
+    def _test(self, node: Node, pipe: Pipe | None) -> str | None:
         self._at(node)
         words: list[str] = []
         stack = [node]
@@ -240,7 +248,7 @@ class Shell:
                 words += self._words().fields(child)
             elif child.type == "test_operator":
                 words.append(self._source(child))
-        launch(self._rec, self._state, ["test", *words], None)
+        return launch(self._rec, self._state, ["test", *words], None)
 
     def _assignments(self, node: Node) -> dict[str, str]:
         """Set variables; ``x=1``, ``export x=1``, ``declare -x x=1``."""
@@ -260,8 +268,9 @@ class Shell:
         self._state.variables.update(given)
         return given
 
-    def _pipeline(self, stages: Sequence[Node], pipe: Pipe | None) -> str | None:
+    def _pipeline(self, node: Node, pipe: Pipe | None) -> str | None:
         out: str | None = None
+        stages = _flat(node, "pipeline")
         start = stages[0].start_byte if stages else 0
         for i, stage in enumerate(stages):
             before, self._state = self._state, self._state.fork()
@@ -285,9 +294,18 @@ class Shell:
         words: list[str] = []
         redirects: list[Node] = []
         prefix: list[Node] = []
-        expand = self._words()
-        for child in (*node.named_children, *more_words):
+        expand: Words | None = None
+        text, plain = self._text, self._plain
+        for child in (*node.named_children, *more_words) if more_words else node.named_children:
             kind = child.type
+            if kind in _WORDS and plain:
+                raw = text[child.start_byte : child.end_byte]
+                if _SPECIAL.search(raw) is None:
+                    words.append(raw)
+                    continue
+                if _QUOTED.match(raw):
+                    words.append(raw[1:-1])
+                    continue
             if kind == "variable_assignment":
                 prefix.append(child)
             elif kind.endswith("_redirect"):
@@ -295,7 +313,10 @@ class Shell:
             elif kind == "ERROR":
                 self._sequence(child.named_children, pipe)
             elif kind != "comment":
+                expand = expand or self._words()
                 words += expand.fields(child)
+        if not prefix and not redirects:
+            return self._launch(node, words, pipe)
         state = self._state
         before = dict(state.variables) if prefix else {}
         given = [name for one in prefix for name in self._assignments(one)]
@@ -399,33 +420,65 @@ class Shell:
 
     def _substitute(self, node: Node) -> str | None:
         """``$(...)`` and ``<(...)``; the latter becomes a file name."""
-        with self._rec.level():
-            before, self._state = self._state, self._state.fork()
-            span = self._rec.span
-            try:
-                if node.children and node.children[0].type.startswith(">("):
-                    self._sequence(node.named_children, Pipe(None, self._source(node)))
-                    out: str | None = None
-                else:
-                    out = self._with_redirects(
-                        [c for c in node.named_children if c.type.endswith("_redirect")],
-                        None,
-                        lambda given: self._substituted(node, given),
-                    )
-            finally:
-                self._state = before
-                self._rec.span = span
-            if node.type == "process_substitution":
-                name = f"/dev/fd/{63 + len(self._state.files)}"
-                self._state.files[name] = out
-                return name
-            return out
+        self._rec.enter()
+        before, self._state = self._state, self._state.fork()
+        span = self._rec.span
+        try:
+            if node.children and node.children[0].type.startswith(">("):
+                self._sequence(node.named_children, Pipe(None, self._source(node)))
+                out: str | None = None
+            else:
+                out = self._with_redirects(
+                    [c for c in node.named_children if c.type.endswith("_redirect")],
+                    None,
+                    lambda given: self._substituted(node, given),
+                )
+        finally:
+            self._state = before
+            self._rec.span = span
+        self._rec.leave()
+        if node.type == "process_substitution":
+            name = f"/dev/fd/{63 + len(self._state.files)}"
+            self._state.files[name] = out
+            return name
+        return out
 
     def _substituted(self, node: Node, pipe: Pipe | None) -> str | None:
         inside = [c for c in node.named_children if not c.type.endswith("_redirect")]
         if not inside:  # ``$(<file)``
             return pipe.text if pipe else ""
         return self._sequence(inside, pipe)
+
+
+Follow = Callable[[Shell, "Node", "Pipe | None"], "str | None"]
+_STATEMENTS: dict[str, Follow] = {
+    "pipeline": Shell._pipeline,
+    "list": Shell._list,
+    "redirected_statement": Shell._redirected,
+    "variable_assignment": Shell._declare,
+    "variable_assignments": Shell._declare,
+    "declaration_command": Shell._declare,
+    "subshell": Shell._inside,
+    "compound_statement": Shell._block,
+    "do_group": Shell._block,
+    "program": Shell._block,
+    "ERROR": Shell._block,
+    "negated_command": Shell._block,
+    "else_clause": Shell._block,
+    "function_definition": Shell._define,
+    "for_statement": Shell._for,
+    "while_statement": Shell._while,
+    "comment": Shell._nothing,
+    "heredoc_body": Shell._nothing,
+    "file_descriptor": Shell._nothing,
+    "test_command": Shell._test,
+    "unset_command": Shell._unset,
+    "case_statement": Shell._branches,
+    "case_item": Shell._branches,
+    "if_statement": Shell._branches,
+    "elif_clause": Shell._branches,
+    "c_style_for_statement": Shell._branches,
+}
 
 
 def _flat(node: Node, kind: str) -> list[Node]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from bisect import bisect_right
 
 from harness_adapters.gateway.guard.actions import Span
@@ -61,13 +62,18 @@ class Places:
         """:param shifts: sorted ``(position here, position there)``; between them both advance
         alike."""
         self._here = [0, *(here for here, _ in shifts)]
-        self._there = [start, *(there for _, there in shifts)]
+        self._there = [start, *(there for _, there in shifts), sys.maxsize]
+
+    def span(self, start: int, end: int) -> Span:
+        """Where what stands from ``start`` to ``end`` came from."""
+        here, there = self._here, self._there
+        i, j = bisect_right(here, start), bisect_right(here, end)
+        first, last = there[i - 1] + start - here[i - 1], there[j - 1] + end - here[j - 1]
+        # What was put in place of something shorter ends where that ended.
+        return min(first, there[i]), min(last, there[j])
 
     def __call__(self, position: int) -> int:
-        i = bisect_right(self._here, position) - 1
-        there = self._there[i] + position - self._here[i]
-        # What was put in place of something shorter ends where that ended.
-        return min(there, self._there[i + 1]) if i + 1 < len(self._there) else there
+        return self.span(position, position)[0]
 
 
 def places_in_string(raw: str, span: Span) -> Places:

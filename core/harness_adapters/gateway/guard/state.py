@@ -19,12 +19,14 @@ class Effects:
 
     :ivar files: path -> text as far as the call tells it; ``None``: changed in an unknown way.
     :ivar links: path of a symbolic or hard link -> what it stands for.
+    :ivar functions: shell function or alias -> the program text that defines it.
     """
 
     cwd: str
     variables: dict[str, str] = field(default_factory=dict[str, str])
     files: dict[str, str | None] = field(default_factory=dict[str, "str | None"])
     links: dict[str, str] = field(default_factory=dict[str, str])
+    functions: dict[str, str] = field(default_factory=dict[str, str])
 
 
 class State:
@@ -36,9 +38,12 @@ class State:
         self.cwd = ledger.cwd if cwd is None else absolute(cwd, cwd=ledger.cwd, home=self.home)
         self.variables: dict[str, str] = dict(ledger.variables)
         self.functions: dict[str, Any] = {}  # name -> its body, as the shell keeps it
+        self.definitions: dict[str, str] = dict(ledger.functions)
+        self.environment: dict[str, None] = {}  # variables used that nothing here set
         self.files: dict[str, str | None] = {}
         self.links: dict[str, str] = {}
         self._kept_files: Mapping[str, str | None] = ledger.files
+        self._kept_python = ledger.wrote_python
         self._kept_links: Mapping[str, str] = ledger.links
         self._not_kept: Collection[str] = ledger.not_kept
 
@@ -47,13 +52,26 @@ class State:
         child.home, child.cwd = self.home, self.cwd
         child.variables = dict(self.variables)
         child.functions = dict(self.functions)
+        child.definitions = self.definitions
+        child.environment = self.environment
         child.files, child.links = self.files, self.links
         child._kept_files, child._kept_links = self._kept_files, self._kept_links
-        child._not_kept = self._not_kept
+        child._not_kept, child._kept_python = self._not_kept, self._kept_python
         return child
 
     def effects(self) -> Effects:
-        return Effects(cwd=self.cwd, variables=self.variables, files=self.files, links=self.links)
+        return Effects(
+            cwd=self.cwd,
+            variables=self.variables,
+            files=self.files,
+            links=self.links,
+            functions=self.definitions,
+        )
+
+    @property
+    def wrote_python(self) -> bool:
+        """Whether this session made a file that Python could import."""
+        return self._kept_python or any(path.endswith(".py") for path in self.files)
 
     def path(self, word: str) -> str:
         """The file that a word names: absolute, links made in this session followed."""

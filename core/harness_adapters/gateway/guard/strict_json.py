@@ -41,7 +41,7 @@ def strict_object(raw: str) -> dict[str, Any] | None:
         value = _STRICT.decode(raw)
     except (ValueError, RecursionError):
         return None
-    if _SURROGATE.search(raw) and not _encodable(value):
+    if ("\\u" in raw or not raw.isascii()) and _SURROGATE.search(raw) and not _encodable(value):
         return None
     return value if isinstance(value, dict) else None
 

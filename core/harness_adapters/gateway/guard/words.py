@@ -19,6 +19,7 @@ _HIDDEN = {"{": "\ue001", ",": "\ue002", "}": "\ue003"}  # quoted: no brace expa
 _UNKNOWN = "\ue004"  # a variable of unknown value: its name, between two of these
 _HIDE = str.maketrans(_HIDDEN)
 _SHOW = str.maketrans({hidden: plain for plain, hidden in _HIDDEN.items()})
+_HOST = ("//", "@")  # what stands before a host
 _UNKNOWN_NAME = re.compile(f"{_UNKNOWN}([^{_UNKNOWN}]*){_UNKNOWN}")
 _MAX_FIELDS = 256
 _MAX_FIELD = 64 * 1024
@@ -58,13 +59,21 @@ class Words:
     """Expands the words of one program.
 
     :param text: the program as parsed.
+    :param charge: is told the length of every value, and stops what is too much.
     :param substitute: runs the statements of a substitution and gives their output, if known.
     """
 
-    def __init__(self, text: str, state: State, substitute: Callable[[Node], str | None]) -> None:
+    def __init__(
+        self,
+        text: str,
+        state: State,
+        substitute: Callable[[Node], str | None],
+        charge: Callable[[int], None],
+    ) -> None:
         self._text = text
         self._state = state
         self._substitute = substitute
+        self._charge = charge
 
     def fields(self, node: Node) -> list[str]:
         """The words that a word of the program becomes."""
@@ -114,7 +123,7 @@ class Words:
                 if out is None:
                     return f"{_UNKNOWN}{raw}{_UNKNOWN}"
                 out = out.rstrip("\n") if kind == "command_substitution" else out
-                return _split(out, quoted=quoted)
+                return _split(out, quoted=quoted, separators=self._separators())
             case "arithmetic_expansion":
                 for child in node.named_children:
                     self._piece(child, quoted=True)
@@ -142,6 +151,9 @@ class Words:
         out.append(_in_string(self._text[at:end]))
         return "".join(out)
 
+    def _separators(self) -> str:
+        return self._state.variables.get("IFS", "")
+
     def _variable(self, name: str, *, quoted: bool) -> str:
         value = self._state.variables.get(name)
         if value is None and name == "PWD":
@@ -151,14 +163,20 @@ class Words:
         elif value is None and name == "IFS":
             value = " "
         if value is None:
+            self._state.environment[name] = None
             return f"{_UNKNOWN}{name}{_UNKNOWN}"
-        return _split(value, quoted=quoted and name not in ("@", "*"))
+        self._charge(4 * len(value))
+        return _split(
+            value, quoted=quoted and name not in ("@", "*"), separators=self._separators()
+        )
 
     def _braced(self, node: Node, raw: str, *, quoted: bool) -> str:
         found = _BRACED.match(raw)
         if not found:
             return raw.translate(_HIDE)
         sign, name, rest = found.groups()
+        if name not in self._state.variables:
+            self._state.environment[name] = None
         value = self._state.variables.get(name)
         if name in ("PWD", "HOME", "IFS") and value is None:
             value = self._variable(name, quoted=True)
@@ -173,7 +191,9 @@ class Words:
             return _split(value, quoted=quoted) if value else other
         if sign or value is None:
             return f"{_UNKNOWN}{name}{_UNKNOWN}"
-        return _split(_altered(value, rest), quoted=quoted)
+        # A pattern is tried at every place of a short value.
+        self._charge(len(value) * (64 if rest[:1] in ("#", "%") and len(value) <= 512 else 8))
+        return _split(_altered(value, rest), quoted=quoted, separators=self._separators())
 
 
 def _altered(value: str, rest: str) -> str:
@@ -215,10 +235,11 @@ def _altered(value: str, rest: str) -> str:
     return value
 
 
-def _split(value: str, *, quoted: bool) -> str:
+def _split(value: str, *, quoted: bool, separators: str = "") -> str:
     if quoted:
         return value.translate(_HIDE)
-    return re.sub(r"\s+", _SPLIT, value.translate(_HIDE))
+    gaps = rf"[\s{re.escape(separators)}]+" if separators.strip() else r"\s+"
+    return re.sub(gaps, _SPLIT, value.translate(_HIDE))
 
 
 def _shown(word: str) -> str:
@@ -233,7 +254,7 @@ def _unknown(found: re.Match[str]) -> str:
     name = found.group(1)
     if name.startswith(("$", "`", "<", ">")):
         return name  # a substitution whose output is not known
-    if found.start() == 0 or name in _ENVIRONMENT:
+    if found.start() == 0 or name in _ENVIRONMENT or found.string[: found.start()].endswith(_HOST):
         return f"${name}"
     return ""
 

@@ -158,9 +158,9 @@ def test_malformed_calls_are_judged_on_every_reading(
         json.dumps({"command": "eval " * 50 + "ls"}),
         json.dumps({"command": "for a in {1..60}; do for b in {1..60}; do ls $a$b; done; done"}),
         json.dumps({"command": "cat " + "<<a " * 10_000}),
-        json.dumps({"code": "[" * 150 + "]" * 150}),
-        json.dumps({"code": "x = " + "-" * 50_000 + "1"}),
-        json.dumps({"code": "x = 1" + " + 1" * 20_000}),
+        json.dumps({"code": "open(x);" + "[" * 150 + "]" * 150}),
+        json.dumps({"code": "open(x); x = " + "-" * 50_000 + "1"}),
+        json.dumps({"code": "open(x); x = 1" + " + 1" * 20_000}),
     ],
 )
 def test_beyond_the_limits(make: Callable[..., ToolCall], raw: str) -> None:
@@ -171,9 +171,9 @@ def test_beyond_the_limits(make: Callable[..., ToolCall], raw: str) -> None:
 @pytest.mark.parametrize(
     "raw",
     [
-        json.dumps({"command": "(" * 10_000}),
-        json.dumps({"command": "echo " + "$(" * 10_000}),
-        json.dumps({"command": "echo " + "{a,b}" * 5_000}),
+        json.dumps({"command": "(" * 9_000}),
+        json.dumps({"command": "echo " + "$(" * 4_000}),
+        json.dumps({"command": "echo " + "{a,b}" * 3_000}),
         json.dumps({"command": "x=" + "a" * 5_000 + "; echo ${x##*b*} ${x//a/aa}"}),
         json.dumps({"command": "cat > a <<'E'\n" + "(" * 500_000 + "\nE\n"}),
         json.dumps({"path": "a/" * 100_000}),

@@ -1,0 +1,93 @@
+"""``seen_hosts``: a connection to a host that the session was never told of.
+
+Catches URLs and bare names given to network programs, hub clients, raw sockets and fetch tools,
+when no system or user text, and no file or page that the model did not write itself, named the
+host: repeating, decoding or writing down a host does not make it known. Leaves alone: loopback,
+hosts that the task allows, package indexes, and hosts in text that nothing connects to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+from typing import ClassVar
+
+from harness_adapters import BadInput, ConnectHost, Finding, Ledger, Options, Severity, ToolCall
+from harness_adapters.gateway.guard.checks import Checks, first_block
+from harness_adapters.gateway.guard.hosts import is_loopback, tidy_host
+
+_PACKAGE_INDEXES = (
+    "pypi.org", "files.pythonhosted.org", "registry.npmjs.org", "registry.yarnpkg.com",
+    "crates.io", "index.crates.io", "static.crates.io", "proxy.golang.org", "sum.golang.org",
+    "rubygems.org", "index.rubygems.org", "deb.debian.org", "security.debian.org",
+    "archive.ubuntu.com", "security.ubuntu.com", "dl-cdn.alpinelinux.org", "conda.anaconda.org",
+    "repo.maven.apache.org", "repo1.maven.org",
+)  # fmt: skip
+# A site and the hosts that serve its files.
+_SAME_SITE = (
+    frozenset(
+        (
+            "github.com", "api.github.com", "raw.githubusercontent.com", "codeload.github.com",
+            "gist.github.com", "objects.githubusercontent.com",
+        )
+    ),
+    frozenset(("huggingface.co", "hf.co", "cdn-lfs.huggingface.co", "cas-bridge.xethub.hf.co")),
+    frozenset(("kaggle.com", "api.kaggle.com", "storage.googleapis.com")),
+)  # fmt: skip
+
+
+class SeenHosts:
+    """Options: ``severity``; ``allowed_hosts``, patterns (``*.example.com``) beside the task's;
+    ``package_indexes`` (``true``): whether these may be reached unasked."""
+
+    checks: ClassVar[Mapping[str, str]] = {
+        "unseen_host": "a connection to a host that nobody but the model named; "
+        "in daily use only flagged, since finding pages is part of the work",
+        "hidden_host": "a connection to a host that the call hides in an unknown variable; "
+        "in daily use only flagged",
+    }
+
+    def __init__(self, options: Options) -> None:
+        self._checks = Checks(
+            "seen_hosts", self.checks, options, others=("allowed_hosts", "package_indexes")
+        )
+        allowed = options.get("allowed_hosts", ())
+        if not isinstance(allowed, (list, tuple)) or not all(isinstance(o, str) for o in allowed):
+            raise BadInput("guard seen_hosts: allowed_hosts is no list of host names")
+        indexes = _PACKAGE_INDEXES if options.get("package_indexes", True) else ()
+        self._allowed = (*allowed, *indexes)
+
+    def judge(self, call: ToolCall, ledger: Ledger) -> Finding | None:
+        findings: list[Finding] = []
+        at_most = Severity.BLOCK if ledger.is_task else Severity.FLAG
+        for action in call.of(ConnectHost):
+            host = action.host.removeprefix("www.")
+            if "$" in host or "`" in host:
+                findings.append(
+                    self._checks.found(
+                        "hidden_host",
+                        f"connects to {action.host}, whose value nothing tells",
+                        action.span,
+                        at_most=at_most,
+                    )
+                )
+            elif not self._known(host, ledger):
+                findings.append(
+                    self._checks.found(
+                        "unseen_host",
+                        f"nobody named {action.host} before",
+                        action.span,
+                        at_most=at_most,
+                    )
+                )
+        return first_block(findings)
+
+    def _known(self, host: str, ledger: Ledger) -> bool:
+        if is_loopback(host) or host in ledger.hosts or f"www.{host}" in ledger.hosts:
+            return True
+        for allowed in (*ledger.policy.allowed_hosts, *self._allowed):
+            if fnmatchcase(host, tidy_host(allowed).removeprefix("www.")):
+                return True
+        return any(
+            host in site and any(other in ledger.hosts for other in site) for site in _SAME_SITE
+        )

@@ -1,0 +1,77 @@
+"""Hostile arguments end soon: judged, or beyond a fixed limit. Limits count steps, not seconds."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import pytest
+
+from harness_adapters import Ledger, TaskPolicy, ToolCall
+from harness_adapters.gateway.guard.errors import Unjudgeable
+from harness_adapters.gateway.guard.shell import load_grammar
+
+# Twenty times what was measured on an idle machine: a blow-up costs seconds.
+_SECONDS = 1.0
+SHELL = {
+    "commands": "a;" * 32_000,
+    "pipes": "a|" * 20_000 + "a",
+    "doubling": "a=x;" + "a=$a$a;" * 2000,
+    "errors": ")" * 30_000,
+    "quotes": '"' * 60_000,
+    "functions": "".join(f"f{i}(){{ f{i + 1};f{i + 1}; }};" for i in range(30)) + "f0",
+    "loops": "for a in {1..256}; do for b in {1..256}; do echo $a$b; done; done",
+    "suffixes": "a=" + "a" * 500 + ";" + "echo ${a##*b*c};" * 1900,
+    "replacements": "a=" + "a" * 60_000 + ";" + "b=${a//a/bb};" * 500,
+    "here-documents": "cat <<A\nx\nA\n" * 6000,
+    "redirects": "> a " * 10_000,
+    "expansions": 'echo "' + "$a" * 20_000 + '"',
+}
+CODE = {
+    "doubling": "open(x);x='a'\n" + "x=x+x\n" * 9000,
+    "replacing": "open(x)\nx='aaaaaaaa'\n" + "x=x.replace('a','aaaaaaaa')\n" * 3000,
+    "nested calls": "import os\n" + "os.system(" * 45 + "[" + "'a'," * 7000 + "]" + ")" * 45,
+    "functions": "def f():\n open(1)\n" * 7000,
+    "recursion": "def f(x):\n" + "  f('a')\n" * 300 + "  open(x)\nf('a')\n",
+    "cold": "def f():\n x\n" * 12_000 + "open(x)",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        *(
+            pytest.param("bash", {"command": text}, id=f"shell-{key}")
+            for key, text in SHELL.items()
+        ),
+        *(pytest.param("code", {"code": text}, id=f"code-{key}") for key, text in CODE.items()),
+    ],
+)
+def test_it_ends_soon(ledger: Ledger, name: str, arguments: dict[str, Any]) -> None:
+    load_grammar()
+    start = time.process_time()
+    try:
+        _ = ToolCall(id="1", name=name, raw=json.dumps(arguments), ledger=ledger).actions
+    except Unjudgeable:
+        pass
+    assert time.process_time() - start < _SECONDS
+
+
+def test_the_ledger_stays_small() -> None:
+    ledger = Ledger(TaskPolicy())
+    for i in range(40):
+        urls = " ".join(f"https://h{i}-{j}.example/ NAME_{i}_{j}" for j in range(1000))
+        ledger.see_request(tools=None, new_messages=[{"role": "user", "content": urls}])
+    assert len(ledger.hosts) <= 10_000 and len(ledger.named) <= 10_000
+
+
+def test_functions_and_aliases_live_on_in_a_shell_that_goes_on() -> None:
+    for persistent, reads in ((True, True), (False, False)):
+        ledger = Ledger(TaskPolicy(), persistent_shell=persistent)
+        for command in ("peek() { cat /tests/$1; }; alias look='cat /tests/b'",):
+            raw = json.dumps({"command": command})
+            ledger.commit(ToolCall(id="1", name="bash", raw=raw, ledger=ledger))
+        call = ToolCall(id="2", name="bash", raw='{"command": "peek a; look"}', ledger=ledger)
+        paths = {getattr(action, "path", "") for action in call.actions}
+        assert ({"/tests/a", "/tests/b"} <= paths) is reads
