@@ -47,3 +47,18 @@ setup_bubblewrap() {
     die "bubblewrap is needed for the sandbox; install it first, e.g. sudo apt-get install bubblewrap"
   fi
 }
+
+setup_harnesses() { # setup_harnesses NAME...: downloads what is not in the cache yet
+  "$VENV/bin/python" - "$@" >&2 <<'PYTHON' || die "a harness could not be installed; see above"
+import asyncio, logging, sys
+from harness_adapters import BadInput, Plugins
+
+logging.basicConfig(level=logging.INFO, format="== %(message)s")
+harnesses = Plugins.load().harnesses
+try:
+    for name in sys.argv[1:]:
+        asyncio.run(harnesses.create(name).install())
+except BadInput as error:
+    sys.exit(f"error: {error}")
+PYTHON
+}

@@ -31,6 +31,7 @@ class TestPlugins(PluginContract):
 
 
 @pytest.mark.timeout(300)
+@pytest.mark.full
 class TestPi(HarnessDriverContract):
     name = "pi"
     own_log = "session-*.jsonl"
