@@ -18,13 +18,20 @@ from harness_adapters.serve.tokens import Message
 
 
 class Commands(Policy):
-    """One shell call per command, then a final word."""
+    """One shell call per command, then a final word.
 
-    def __init__(self, commands: Sequence[str]) -> None:
+    :param chokes_on: a word; a request in which somebody else than the policy says it gets 500.
+    """
+
+    def __init__(self, commands: Sequence[str], chokes_on: str = "") -> None:
         super().__init__([], Play("nop"))
         self._commands = commands
+        self._chokes_on = chokes_on
 
     def reply(self, conversation: Conversation) -> Message:
+        said = (message.text for message in conversation.messages if message.role != "assistant")
+        if self._chokes_on and any(self._chokes_on in text for text in said):
+            raise web.HTTPInternalServerError
         step = sum(len(message.calls) for message in conversation.messages)
         if step >= len(self._commands):
             return Message("assistant", "I am done.")
@@ -33,10 +40,10 @@ class Commands(Policy):
 
 
 @contextmanager
-def engine_that_runs(*commands: str) -> Iterator[str]:
+def engine_that_runs(*commands: str, chokes_on: str = "") -> Iterator[str]:
     """Its URL. It serves from a thread of its own, since ``ha.run`` blocks the caller's."""
     loop = asyncio.new_event_loop()
-    runner = web.AppRunner(build_app(Commands(commands), model="scripted"))
+    runner = web.AppRunner(build_app(Commands(commands, chokes_on), model="scripted"))
 
     async def start() -> int:
         await runner.setup()

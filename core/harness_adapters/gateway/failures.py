@@ -10,7 +10,13 @@ WireError
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from harness_adapters.errors import HarnessAdaptersError, InfraError
+
+log = logging.getLogger(__name__)
 
 
 class WireError(HarnessAdaptersError):
@@ -31,6 +37,27 @@ class Refused(WireError):
 
     def __init__(self, message: str, *, status: int = 400, code: str = "invalid_request") -> None:
         super().__init__(message, status=status, code=code)
+
+
+@contextmanager
+def reading(what: str) -> Iterator[None]:
+    """Whatever goes wrong in here, before the engine has been asked, is for the client to mend:
+    a request on which the gateway chokes makes no session unscorable.
+
+    :raises Refused: it cannot be read.
+    """
+    try:
+        yield
+    except WireError:
+        raise
+    except Exception as error:
+        log.exception("cannot read %s", what)
+        raise Refused(f"{what} cannot be read: {type(error).__name__}") from error
+
+
+def session_closed() -> Refused:
+    """To a request of a session that has ended; the same as for a key that never was."""
+    return Refused("the session is closed", status=401, code="invalid_api_key")
 
 
 class UpstreamError(WireError, InfraError):
@@ -57,6 +84,11 @@ class UpstreamError(WireError, InfraError):
     def infra(self) -> bool:
         """False for refusals that the conversation itself caused, such as one that is too long."""
         return self.status not in (400, 413, 422)
+
+    @property
+    def answered(self) -> bool:
+        """The engine took the request up and failed on it: it is there, and not overloaded."""
+        return self.code == "upstream_error" and self.status not in (429, 503)
 
 
 class TokenError(WireError, InfraError):

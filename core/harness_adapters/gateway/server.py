@@ -16,19 +16,25 @@ from aiohttp import web
 
 from harness_adapters.errors import BadInput
 from harness_adapters.gateway.delivery import JSON, Held, deliver, headers_for, hold
-from harness_adapters.gateway.dialects.base import Dialect, Envelope, ModelReply
+from harness_adapters.gateway.dialects.base import Dialect, Envelope, ModelReply, ModelRequest
 from harness_adapters.gateway.dialects.chat import ChatDialect
 from harness_adapters.gateway.dialects.messages import MessagesDialect
 from harness_adapters.gateway.dialects.models import model_card, model_list
 from harness_adapters.gateway.dialects.responses import ResponsesDialect
-from harness_adapters.gateway.failures import Refused, UpstreamError, WireError
+from harness_adapters.gateway.failures import (
+    Refused,
+    UpstreamError,
+    WireError,
+    reading,
+    session_closed,
+)
+from harness_adapters.gateway.intake import MAX_BODY_BYTES as MAX_BODY_BYTES
 from harness_adapters.gateway.judging import Judge
 from harness_adapters.gateway.sessions import GatewaySession
 from harness_adapters.gateway.upstream import Upstream
 from harness_adapters.types import AuxiliaryRequest, Limits, Sampling, TaskPolicy
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
-MAX_BODY_BYTES = 64 * 1024 * 1024
 SHUTDOWN_SECONDS = 1.0
 RETRY_HEADER = "x-stainless-retry-count"
 
@@ -175,7 +181,7 @@ class Gateway:
             self._port = runner.addresses[-1][1]
 
     def _app(self) -> web.Application:
-        app = web.Application(client_max_size=MAX_BODY_BYTES)
+        app = web.Application()  # bodies are read by each session's intake
         app.router.add_get("/health", _guarded(self._health, CHAT))
         for prefix in ("", "/s/{key}"):
             for path, dialect in (
@@ -208,8 +214,12 @@ class Gateway:
         return web.json_response(model_card(model))
 
     async def _count_tokens(self, http: web.Request) -> web.StreamResponse:
-        self._session(http)
-        estimate = MESSAGES.count_tokens(await http.read())
+        session = self._session(http)
+        session.admit_estimate()
+        with session.attend(http.transport):
+            async with session.intake.body(http) as body:
+                with reading("the request"):
+                    estimate = MESSAGES.count_tokens(body)
         return web.Response(body=estimate, headers=headers_for(JSON))
 
     def _serving(self, dialect: Dialect) -> _Handler:
@@ -217,14 +227,31 @@ class Gateway:
 
     async def _serve(self, http: web.Request, dialect: Dialect) -> web.StreamResponse:
         session = self._session(http)
-        body = await http.read()
-        request = dialect.read(body)
+        in_budget = session.admit()
+        with session.attend(http.transport):
+            async with session.intake.body(http) as body:
+                with reading("the request"):
+                    request = dialect.read(body)
+                digest = hashlib.blake2b(body, digest_size=16).digest()
+                del body
+                return await self._answer(http, dialect, session, request, digest, in_budget)
+
+    async def _answer(
+        self,
+        http: web.Request,
+        dialect: Dialect,
+        session: GatewaySession,
+        request: ModelRequest,
+        digest: bytes,
+        in_budget: bool,
+    ) -> web.StreamResponse:
         envelope = Envelope.new(session.model, prefix=dialect.id_prefix)
         work = session.start(
             request,
             envelope=envelope,
-            digest=hashlib.blake2b(body, digest_size=16).digest(),
+            digest=digest,
             retry=http.headers.get(RETRY_HEADER, "0") != "0",
+            in_budget=in_budget,
         )
         held: Held | None = None
         try:
@@ -262,7 +289,7 @@ async def _outcome(work: asyncio.Task[ModelReply], session: GatewaySession) -> M
         return await work
     except asyncio.CancelledError:
         if session.closed and work.cancelled():
-            raise Refused("the session is closed", status=401, code="invalid_api_key") from None
+            raise session_closed() from None
         raise
 
 
@@ -275,8 +302,6 @@ def _guarded(handler: _Handler, dialect: Dialect) -> _Handler:
             return await handler(http)
         except WireError as failed:
             error = failed
-        except web.HTTPRequestEntityTooLarge:
-            error = Refused("the request body is too large", status=413, code="body_too_large")
         except ConnectionError:
             return web.Response(status=499)  # the client is gone; nobody reads this
         headers = headers_for(JSON)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness_adapters import RewardShaper, Options, Register, hookimpl
+from harness_adapters import Options, Register, RewardShaper, hookimpl
 
 ha_api_version = 1
 

@@ -41,6 +41,10 @@ def user(text: str) -> Wire:
     return {"role": "user", "content": text}
 
 
+def result(id: str, text: str) -> Wire:
+    return {"role": "tool", "tool_call_id": id, "content": text}
+
+
 @dataclass
 class Engine:
     """Answers with ids of a toy tokenizer: one id per character; a sampled message's ids stand in

@@ -5,7 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.core.gateway.conftest import BASH, Client, Engine, accumulate, call, replying, user
+from tests.core.gateway.conftest import (
+    BASH,
+    Client,
+    Engine,
+    accumulate,
+    call,
+    replying,
+    result,
+    user,
+)
 
 from harness_adapters.gateway import notice
 from harness_adapters.gateway.transcript import Decision
@@ -191,4 +200,4 @@ async def test_a_megabyte_of_arguments(engine: Engine, client: Client) -> None:
     engine.width = 1000
     got = await choice(client, True)
     assert got["message"]["tool_calls"] == [call(raw)]
-    await client.ask(user("go"), got["message"])
+    await client.ask(user("go"), got["message"], result("call_1", "done"))

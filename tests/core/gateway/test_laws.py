@@ -288,6 +288,21 @@ wild = st.recursive(
 )
 
 
+def check_shape(message: Any) -> None:
+    """What everything behind the dialects relies on."""
+    assert message["role"] in ("system", "developer", "user", "assistant", "tool")
+    content = message.get("content")
+    for part in content if isinstance(content, list) else ():
+        assert isinstance(part["type"], str) and isinstance(part.get("text", ""), str)
+    assert content is None or isinstance(content, str | list)
+    if message["role"] == "tool":
+        assert isinstance(message["tool_call_id"], str)
+    for made in message.get("tool_calls") or ():
+        assert isinstance(made["id"], str)
+        assert isinstance(made["function"]["name"], str)
+        assert isinstance(made["function"]["arguments"], str)
+
+
 @each_dialect
 @settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 @given(st.dictionaries(fields, wild, max_size=5), st.lists(wild, max_size=3))
@@ -302,3 +317,6 @@ def test_a_request_of_any_shape_is_read_or_refused(
             assert refused.status == 400
         else:
             assert request.messages and isinstance(request.model, str)
+            for message in request.messages:
+                check_shape(message)
+            json.dumps([list(request.tools), list(request.tools.values())])

@@ -266,11 +266,12 @@ async def test_text_that_fits_no_custom_tool_is_not_made_up(
     engine: Engine, client: Client, raw: str
 ) -> None:
     """The guard has read it as a call's arguments, and as nothing else."""
+    ask = {**RESPONSES.ask(tools=False), "tools": [PATCH, SHELL]}
     engine.say = replying({"tool_calls": [call(raw, name="apply_patch")]})
-    _, reply = await RESPONSES.post(client, {**RESPONSES.ask(tools=False), "tools": [PATCH]})
+    _, reply = await RESPONSES.post(client, ask)
     assert reply["output"][0]["input"] == ""
     engine.say = replying({"tool_calls": [call(raw, name="local_shell")]})
-    _, reply = await RESPONSES.post(client, {**RESPONSES.ask(tools=False), "tools": [PATCH, SHELL]})
+    _, reply = await RESPONSES.post(client, ask)
     assert reply["output"][0]["action"]["command"] == []
 
 

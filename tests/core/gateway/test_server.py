@@ -13,7 +13,7 @@ from aiohttp import web
 from tests.core.gateway.conftest import BASH, Client, Engine, Open, WordGuard, user
 
 from harness_adapters.errors import BadInput
-from harness_adapters.gateway import server, upstream
+from harness_adapters.gateway import intake, upstream
 from harness_adapters.gateway.server import Gateway
 from harness_adapters.gateway.upstream import Upstream
 from harness_adapters.types import Limits
@@ -105,7 +105,7 @@ async def test_models_health_and_unknown_routes(client: Client) -> None:
 async def test_bodies_beyond_the_limit_get_413(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server, "MAX_BODY_BYTES", 2_000_000)
+    monkeypatch.setattr(intake, "MAX_BODY_BYTES", 2_000_000)
     async with make(engine, port=0) as gateway, aiohttp.ClientSession() as http:
         client = Client(http=http, session=gateway.open_session(model="m"), origin=gateway.url)
         assert (await client.post({**ASK, "messages": [user("x" * 1_900_000)]}))[0] == 200

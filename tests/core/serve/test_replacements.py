@@ -6,7 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from harness_adapters.serve.scripted.material import Material
@@ -17,6 +17,7 @@ SHIPPED = Path(__file__).parents[3] / "examples" / "tasks"
 LINES = st.lists(st.sampled_from(["a\n", "b\n", "c\n", "    return a\n", "\n"]), max_size=12)
 
 
+@example("a\nb\n\nb\n\n", "b\n")
 @settings(max_examples=300, deadline=None)
 @given(LINES.map("".join), LINES.map("".join))
 def test_each_text_stands_once_and_all_together_give_the_other(before: str, after: str) -> None:

@@ -100,6 +100,7 @@ async def test_the_instruction_arrives_but_for_white_space_around_it(
     assert run.asked[0]["messages"][-1]["content"] == instruction.strip()
 
 
+@pytest.mark.full
 class TestEnding:
     """Each ends with the right word, within its time, whatever hermes's exit code was."""
 

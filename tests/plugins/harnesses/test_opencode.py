@@ -115,6 +115,7 @@ async def test_its_title_call_is_the_declared_one(
     assert declared.system_contains in str(title["messages"][0]["content"])
 
 
+@pytest.mark.full
 class TestEnding:
     """Each ends with the right word, within its time."""
 

@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import orjson
 
 from harness_adapters.gateway.failures import Refused, WireError
+from harness_adapters.gateway.guard.errors import MAX_NESTING
+
+# Arguments as deep as the guard reads them, with what the wire has around them.
+MAX_DEPTH = MAX_NESTING + 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +40,7 @@ class ModelRequest:
     """One request of a harness, sifted: what is not here does not reach the engine.
 
     :param tools: name -> declared tool, in Chat Completions form and wire order.
+    :param added: names of those tools that messages brought in, after the conversation began.
     :param forms: tool name -> its form, only for tools that are no plain functions.
     :param options: further Chat Completions fields that go to the engine unchanged.
     :param max_tokens: what the harness asked for, or ``None``.
@@ -45,6 +50,7 @@ class ModelRequest:
     model: str
     messages: Sequence[dict[str, Any]]
     tools: Mapping[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+    added: Set[str] = frozenset()
     forms: Mapping[str, ToolForm] = field(default_factory=dict[str, ToolForm])
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     max_tokens: int | None = None
@@ -148,7 +154,7 @@ def parse_object(body: bytes) -> dict[str, Any]:
     Harnesses cut text between two UTF-16 halves and send the half: it becomes U+FFFD, since no
     engine takes it and a refusal would end an honest session.
 
-    :raises Refused: it is none.
+    :raises Refused: it is none, or is nested deeper than ``MAX_DEPTH``.
     """
     try:
         parsed = orjson.loads(body)
@@ -156,7 +162,23 @@ def parse_object(body: bytes) -> dict[str, Any]:
         parsed = _parse_with_lone_surrogates(body, error)
     if not isinstance(parsed, dict):
         raise Refused("the request body must be a JSON object")
+    if _is_deep(parsed):
+        raise Refused(f"the request body is nested more than {MAX_DEPTH} levels deep")
     return parsed
+
+
+def _is_deep(value: object) -> bool:
+    level: list[Any] = [value]
+    for _ in range(MAX_DEPTH):
+        level = [
+            inner
+            for outer in level
+            for inner in (outer.values() if type(outer) is dict else outer)
+            if type(inner) is dict or type(inner) is list
+        ]
+        if not level:
+            return False
+    return True
 
 
 def _parse_with_lone_surrogates(body: bytes, error: orjson.JSONDecodeError) -> Any:

@@ -13,6 +13,8 @@ from harness_adapters.gateway.dialects.base import (
     ModelRequest,
     parse_object,
 )
+from harness_adapters.gateway.dialects.chat_request import read_chat_messages, read_chat_tools
+from harness_adapters.gateway.dialects.checks import check_options, positive, text_field
 from harness_adapters.gateway.dialects.dropped import (
     CACHE,
     NO_MEANING,
@@ -77,11 +79,16 @@ class ChatDialect:
         stream = wire.get("stream") is True
         stream_options = wire.get("stream_options")
         return ModelRequest(
-            model=_model(wire),
-            messages=_messages(wire),
-            tools=(tools := _tools(wire)),
+            model=text_field(wire, "model"),
+            messages=read_chat_messages(wire),
+            tools=(tools := read_chat_tools(wire)),
             options=_options(wire, tools),
-            max_tokens=_max_tokens(wire),
+            max_tokens=positive(
+                wire,
+                "max_tokens"
+                if wire.get("max_completion_tokens") is None
+                else "max_completion_tokens",
+            ),
             stream=stream,
             include_usage=stream
             and isinstance(stream_options, dict)
@@ -135,42 +142,6 @@ class ChatDialect:
         return _event(error_object(error, f"{error.status}: {error}"))
 
 
-def _model(wire: Mapping[str, Any]) -> str:
-    model = wire.get("model")
-    if not isinstance(model, str):
-        raise Refused("'model' must be a string")
-    return model
-
-
-def _messages(wire: Mapping[str, Any]) -> list[dict[str, Any]]:
-    messages = wire.get("messages")
-    if not isinstance(messages, list) or not messages:
-        raise Refused("'messages' must be a list that is not empty")
-    for number, message in enumerate(messages):
-        if not isinstance(message, dict) or not isinstance(message.get("role"), str):
-            raise Refused(f"'messages[{number}]' must be an object with a role")
-    return messages
-
-
-def _tools(wire: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    listed = wire.get("tools")
-    if listed is None:
-        return {}
-    if not isinstance(listed, list):
-        raise Refused("'tools' must be a list")
-    tools: dict[str, dict[str, Any]] = {}
-    for number, tool in enumerate(listed):
-        function = tool.get("function") if isinstance(tool, dict) else None
-        name = function.get("name") if isinstance(function, dict) else None
-        if not isinstance(name, str) or tool.get("type", "function") != "function":
-            raise Refused(
-                f"'tools[{number}]' is no function; tools that a server runs are not served here",
-                code="unsupported_tool",
-            )
-        tools[name] = tool
-    return tools
-
-
 def _options(wire: Mapping[str, Any], tools: Mapping[str, Any]) -> dict[str, Any]:
     options = {name: wire[name] for name in PASSED if wire.get(name) is not None}
     choice = wire.get("tool_choice")
@@ -180,16 +151,8 @@ def _options(wire: Mapping[str, Any], tools: Mapping[str, Any]) -> dict[str, Any
         for name in ("tool_choice", "parallel_tool_calls"):
             if wire.get(name) is not None:
                 options[name] = wire[name]
+    check_options(options)
     return options
-
-
-def _max_tokens(wire: Mapping[str, Any]) -> int | None:
-    asked = wire.get("max_completion_tokens", wire.get("max_tokens"))
-    if asked is None:
-        return None
-    if not isinstance(asked, int) or asked < 1:
-        raise Refused("'max_tokens' must be a positive integer")
-    return asked
 
 
 def _head(envelope: Envelope) -> dict[str, Any]:

@@ -43,3 +43,26 @@ def refuse(wire: Mapping[str, Any], reasons: Mapping[str, str]) -> None:
 def effort(value: object) -> dict[str, Any]:
     """The engine's option for how hard to think, if it is one that all engines know."""
     return {"reasoning_effort": value} if value in ("low", "medium", "high") else {}
+
+
+def optional_text(wire: Mapping[str, Any], name: str, where: str = "") -> None:
+    """:raises Refused: it is there and no string."""
+    if wire.get(name) is not None:
+        text_field(wire, name, where)
+
+
+def check_options(options: Mapping[str, Any]) -> None:
+    """The shapes of what goes to the engine as it came.
+
+    :raises Refused: one has another.
+    """
+    stop = options.get("stop", [])
+    if not isinstance(stop, str) and not (
+        isinstance(stop, list) and all(isinstance(text, str) for text in stop)
+    ):
+        raise Refused("'stop' must be a string or a list of strings")
+    if not isinstance(options.get("chat_template_kwargs", {}), dict):
+        raise Refused("'chat_template_kwargs' must be an object")
+    if not isinstance(options.get("parallel_tool_calls", True), bool):
+        raise Refused("'parallel_tool_calls' must be true or false")
+    optional_text(options, "reasoning_effort")

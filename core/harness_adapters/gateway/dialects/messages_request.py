@@ -64,7 +64,7 @@ def read_messages(wire: Mapping[str, Any]) -> ModelRequest:
     messages = objects(wire.get("messages"), "messages")
     if not messages:
         raise Refused("'messages' must not be empty")
-    tools = _tools(wire.get("tools"), messages)
+    tools, added = _tools(wire.get("tools"), messages)
     history = History()
     history.system(_system(wire.get("system")))
     for number, message in enumerate(messages):
@@ -73,6 +73,7 @@ def read_messages(wire: Mapping[str, Any]) -> ModelRequest:
         model=text_field(wire, "model"),
         messages=history.messages,
         tools=tools,
+        added=added,
         options={**_options(wire, tools), **effort(output.get("effort"))},
         max_tokens=positive(wire, "max_tokens"),
         stream=wire.get("stream") is True,
@@ -151,17 +152,21 @@ def _text(block: Block) -> str | None:
     return LEFT_OUT.get(str(kind))
 
 
-def _tools(listed: object, messages: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Declared tools, and those that a message adds. One with ``defer_loading`` is none until a
-    message refers to it."""
+def _tools(
+    listed: object, messages: list[dict[str, Any]]
+) -> tuple[dict[str, dict[str, Any]], set[str]]:
+    """Declared tools with those that a message adds, and the names of the latter. One with
+    ``defer_loading`` is none until a message refers to it."""
     declared = list(objects(listed, "tools")) if listed is not None else []
+    from_start = len(declared)
     loaded: set[str] = set()
-    for added in _loaded(messages):
-        if isinstance(added, str):
-            loaded.add(added)
+    for one in _loaded(messages):
+        if isinstance(one, str):
+            loaded.add(one)
         else:
-            declared.append(added)
+            declared.append(one)
     tools: dict[str, dict[str, Any]] = {}
+    added: set[str] = set()
     for number, tool in enumerate(declared):
         name, where = tool.get("name"), f"tools[{number}]"
         kind = tool.get("type")
@@ -174,8 +179,10 @@ def _tools(listed: object, messages: list[dict[str, Any]]) -> dict[str, dict[str
         if tool.get("defer_loading") is True and name not in loaded:
             note_dropped(f"the tool {name!r}", "deferred, and nothing has loaded it")
             continue
+        if tool.get("defer_loading") is True or (number >= from_start and name not in tools):
+            added.add(name)
         tools[name] = chat_tool(name, tool.get("description"), tool["input_schema"])
-    return tools
+    return tools, added
 
 
 def _loaded(messages: list[dict[str, Any]]) -> Iterator[str | dict[str, Any]]:

@@ -123,8 +123,8 @@ class _Reader:
             self._calls.append(chat_call(*call_of_item(item, where)))
         elif kind in RESULTS:
             self.end_reply()
-            id = item.get("call_id") or text_field(item, "id", where)
-            self.history.tool(str(id), _output(item.get("output"), where))
+            id = text_field(item, "call_id" if item.get("call_id") else "id", where)
+            self.history.tool(id, _output(item.get("output"), where))
         elif kind == "item_reference":
             raise Refused(f"'{where}type': {NOT_STORED}", code="unsupported_parameter")
         else:
@@ -159,7 +159,7 @@ def _text(content: object, where: str) -> str:
             parts.append(text_field(part, "refusal", f"{where}."))
         else:
             note_dropped(f"a part of type {kind!r}", "the engine reads text only")
-            if kind in LEFT_OUT:
+            if isinstance(kind, str) and kind in LEFT_OUT:
                 parts.append(LEFT_OUT[kind])
     return "\n".join(parts)
 

@@ -151,8 +151,8 @@ def call_of_item(item: Mapping[str, Any], where: str) -> tuple[str, str, str]:
             for name in LOCAL_SHELL_PARAMETERS["properties"]
             if action.get(name) is not None
         }
-        id = item.get("call_id") or item.get("id")
-        return str(id), LOCAL_SHELL, orjson.dumps(said).decode()
+        id = text_field(item, "call_id" if item.get("call_id") else "id", where)
+        return id, LOCAL_SHELL, orjson.dumps(said).decode()
     id = text_field(item, "call_id", where)
     name = flat_name(text_field(item, "name", where), item.get("namespace"))
     if item["type"] == "custom_tool_call":

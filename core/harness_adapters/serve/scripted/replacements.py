@@ -40,9 +40,11 @@ def _pairs(
 
 
 def _applies(before: str, after: str, pairs: Sequence[tuple[str, str]]) -> bool:
-    text = before
+    text, end = before, 0
     for old, new in pairs:
         if not old or before.count(old) != 1 or text.count(old) != 1:
             return False
-        text = text.replace(old, new)
+        if (start := before.index(old)) < end:
+            return False  # it stands once, but across the end of the one before
+        text, end = text.replace(old, new), start + len(old)
     return text == after
