@@ -68,7 +68,10 @@ def test_a_harness_driver(name: str, core: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind",
+    [kind if kind == "guard" else pytest.param(kind, marks=pytest.mark.full) for kind in KINDS],
+)
 def test_a_new_distribution_passes_its_check_at_once(kind: str, core: Path, tmp_path: Path) -> None:
     environment = Environment(tmp_path / "env", [core])
     made = environment.ha("plugin", "new", kind, "one-of-mine", "--json", cwd=tmp_path)

@@ -69,7 +69,7 @@ def test_the_oracle_needs_fewer_calls_than_who_wastes_them(
     assert again.code == 2 and "--resume" in again.stderr
 
 
-@pytest.mark.xdist_group("eval")
+@pytest.mark.full
 def test_guards_on_and_off_block_and_do_not(ha: Ha, tmp_path: Path) -> None:
     done = ha(
         *("eval", TASKS, "--model", "cheat:conftest", "--ablate-guards", "--kind", "repair"),
@@ -97,7 +97,7 @@ def test_killed_half_way_and_resumed(tmp_path: Path) -> None:
     assert figures["holds"] and figures["finished"] == figures["planned"] == 9
 
 
-@pytest.mark.serial
+@pytest.mark.full
 def test_ctrl_c_prints_what_finished_and_goes_on(ha: Ha, tmp_path: Path) -> None:
     out = tmp_path / "eval"
     command = [

@@ -136,7 +136,7 @@ class TestGarbage:
         assert alone == [together[sort]]
 
 
-@pytest.mark.skipif(not SHIPPED.is_dir(), reason="no tasks are shipped with this tree")
+@pytest.mark.full
 def test_oracle_solves_the_shipped_tasks(pi_tools: list[Json], playground: Make) -> None:
     for task in load_tasks(SHIPPED)[0]:
         ground = playground(task)
