@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping
+from functools import cache
 from typing import ClassVar
 
 from atif_scan import Context, Detector, Status, builtin_detectors, parse_trace
@@ -67,9 +68,6 @@ class AtifScan:
             options,
             default=dict.fromkeys(self.checks, Severity.FLAG),
         )
-        self._detectors: list[Detector] = [
-            one for one in builtin_detectors() if one.spec.id in _USED
-        ]
 
     def judge(self, call: ToolCall, ledger: Ledger) -> Finding | None:
         arguments = _arguments(call)
@@ -99,13 +97,19 @@ class AtifScan:
                 ],
             }
         )
-        for detector in self._detectors:
+        for detector in _detectors():
             check = detector.spec.id
             if check in _BY_POLICY and not reached:
                 continue
             if detector.evaluate(trace, Context()).status is Status.MATCH:
                 return self._checks.found(check.replace(".", "_"), f"atif-scan: {check}")
         return None
+
+
+@cache
+def _detectors() -> tuple[Detector, ...]:
+    # Not in the rule, which must be fit to travel to a fresh process; these are not.
+    return tuple(one for one in builtin_detectors() if one.spec.id in _USED)
 
 
 def _arguments(call: ToolCall) -> dict[str, str]:
