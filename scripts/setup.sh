@@ -3,6 +3,7 @@
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 VENV="$ROOT/.venv"
+TORCH=2.13.0
 
 say() { printf '== %s\n' "$*" >&2; }
 die() { printf 'error: %s\n' "$*" >&2; exit 2; }
@@ -19,13 +20,17 @@ find_python() {
   die "Python 3.11, 3.12 or 3.13 is needed; install it or name it with PYTHON=/path/to/python"
 }
 
+setup_venv() {
+  local python
+  [ -x "$VENV/bin/pip" ] && return
+  python=$(find_python) || exit 2
+  say "creating the virtual environment $VENV with $python"
+  "$python" -m venv --clear "$VENV" || die "cannot create $VENV; on Debian: apt-get install python3-venv"
+}
+
 setup_python() { # setup_python EXTRAS, e.g. "" or "[dev]"
-  local python stamp wanted
-  if [ ! -x "$VENV/bin/pip" ]; then
-    python=$(find_python) || exit 2
-    say "creating the virtual environment $VENV with $python"
-    "$python" -m venv --clear "$VENV" || die "cannot create $VENV; on Debian: apt-get install python3-venv"
-  fi
+  local stamp wanted
+  setup_venv
   stamp="$VENV/installed$1"
   wanted=$(cksum <"$ROOT/pyproject.toml")
   if [ "$(cat "$stamp" 2>/dev/null)" != "$wanted" ]; then
@@ -34,6 +39,13 @@ setup_python() { # setup_python EXTRAS, e.g. "" or "[dev]"
       || die "pip could not install the package; see the lines above"
     echo "$wanted" >"$stamp"
   fi
+}
+
+setup_torch() { # before the extras that need it, so that their ranges are met by this version
+  "$VENV/bin/python" -c 'import torch' 2>/dev/null && return
+  say "installing torch $TORCH (0.7 GB for the CPU, several GB with CUDA)"
+  "$VENV/bin/python" -m pip install --quiet --disable-pip-version-check "torch==$TORCH" >&2 \
+    || die "pip could not install torch==$TORCH; install a torch of your own into $VENV and run this again"
 }
 
 setup_bubblewrap() {
