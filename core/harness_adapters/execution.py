@@ -26,7 +26,7 @@ from harness_adapters.gateway.upstream import Upstream
 from harness_adapters.loop import Setup, rollout
 from harness_adapters.parts import Parts
 from harness_adapters.plugins import Plugins
-from harness_adapters.record.folder import RunFolder, file_name, read_rollouts
+from harness_adapters.record.folder import RunFolder, derive, file_name, read_rollouts
 from harness_adapters.record.manifest import make_manifest
 from harness_adapters.runners.local import Job, run_local
 from harness_adapters.sandbox.providers import provider
@@ -217,7 +217,7 @@ class Execution:
     def _derive(self, folders: Sequence[RunFolder]) -> None:
         for folder in folders:
             try:
-                self.problems.extend(folder.derive())
+                self.problems.extend(derive(folder.path))
             except OSError as error:
                 self.problems.append(f"{folder.path}: not all could be written: {error}")
 

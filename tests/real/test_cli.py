@@ -114,6 +114,9 @@ def test_show_prints_a_run_and_a_session(ha: Ha, tmp_path: Path) -> None:
     assert ha("show", out, task.name, "--json").json["outcome"] == "solved"
     missing = ha("show", out, task.name[:-1])
     assert missing.code == 2 and f"did you mean '{task.name}.0'" in missing.stderr
+    table_file = out / "rollouts.parquet"
+    table_file.unlink()
+    assert ha("show", out, "--derive").code == 0 and table_file.exists()
 
 
 def processes_of(process: subprocess.Popen[str]) -> list[psutil.Process]:

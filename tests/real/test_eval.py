@@ -83,7 +83,6 @@ def test_guards_on_and_off_block_and_do_not(ha: Ha, tmp_path: Path) -> None:
     assert [arm["guards"] for arm in done.json["arms"]] == ["off", "on"]
 
 
-@pytest.mark.serial
 def test_killed_half_way_and_resumed(tmp_path: Path) -> None:
     """The claim of ``scripts/evidence eval_resume``, smaller."""
     script = ROOT / "scripts" / "claims" / "eval_resume.py"

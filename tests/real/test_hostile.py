@@ -50,7 +50,6 @@ def test_a_harness_that_its_policy_kills_has_died(tmp_path: Path) -> None:
     assert rollout.reward == 0
 
 
-@pytest.mark.serial
 def test_a_fork_bomb_stays_in_its_sandbox(tmp_path: Path) -> None:
     rollout = played(tmp_path, "b() { b | b & }; b; sleep 5; echo survived", seconds=20)
     assert rollout.outcome is not Outcome.INFRA

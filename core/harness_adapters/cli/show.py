@@ -11,11 +11,11 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from harness_adapters.cli.output import json_option, print_json, printable
+from harness_adapters.cli.output import json_option, print_json, printable, stderr
 from harness_adapters.errors import BadInput, did_you_mean
 from harness_adapters.gateway.transcript import JudgedCall, Turn
 from harness_adapters.record.codec import to_record
-from harness_adapters.record.folder import file_name, read_manifest, read_rollouts
+from harness_adapters.record.folder import derive, file_name, read_manifest, read_rollouts
 from harness_adapters.record.trajectory import text_of
 from harness_adapters.summary import summarise
 from harness_adapters.types import Outcome, Rollout
@@ -33,14 +33,25 @@ _LONGEST = 2000  # characters of one message that a person is shown
 Examples:
   ha show runs/first
   ha show runs/first repair-semver.0
-  ha show runs/first --json""",
+  ha show runs/first --json
+  ha show runs/first --derive""",
 )
 @click.argument("run", type=click.Path(path_type=Path))
 @click.argument("rollout", required=False)
+@click.option(
+    "--derive",
+    "and_derive",
+    is_flag=True,
+    help="First write rollouts.parquet and trajectories/ anew from the log, as a run does at its "
+    "end; after Ctrl-C they are not there yet.",
+)
 @json_option
-def command(run: Path, rollout: str | None, as_json: bool) -> int:
+def command(run: Path, rollout: str | None, and_derive: bool, as_json: bool) -> int:
     """Show the run folder RUN, or one ROLLOUT of it (TASK.ATTEMPT, or TASK for its first)."""
     manifest = read_manifest(run)
+    if and_derive:
+        for problem in derive(run):
+            stderr().print(f"ha: {problem}", markup=False, soft_wrap=True)
     if rollout is None:
         if as_json:
             planned = len(manifest.tasks) * manifest.attempts

@@ -33,11 +33,17 @@ _LOCK_POLL_SECONDS = 0.2
 def cache_folder() -> Path:
     """``$HA_CACHE``, else ``$XDG_CACHE_HOME/harness-adapters``, else
     ``~/.cache/harness-adapters``. A relative ``XDG_CACHE_HOME`` is ignored, as its specification
-    asks."""
+    asks.
+
+    :raises MissingPrerequisite: this user has no home folder.
+    """
     if own := os.environ.get("HA_CACHE"):
         return Path(own).absolute()
     xdg = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    return (xdg if xdg.is_absolute() else Path.home() / ".cache") / "harness-adapters"
+    try:
+        return (xdg if xdg.is_absolute() else Path.home() / ".cache") / "harness-adapters"
+    except RuntimeError:
+        raise MissingPrerequisite("this user has no home folder; set HA_CACHE") from None
 
 
 async def install_once(

@@ -78,31 +78,6 @@ class RunFolder:
                     }
                 )
 
-    def derive(self) -> list[str]:
-        """Write the table and the trajectories anew from the log; one line per rollout that makes
-        no valid trajectory."""
-        from harness_adapters.record.table import write_table
-
-        rollouts = list(read_rollouts(self.path))
-        problems = []
-        for rollout in rollouts:
-            try:
-                self._write_trajectory(rollout)
-            except (TypeError, ValueError, RecursionError) as error:
-                name = file_name(rollout.task_id, rollout.attempt)
-                problems.append(f"{name}: no trajectory: {type(error).__name__}: {error}")
-        write_table(rollouts, self.path / "rollouts.parquet")
-        return problems
-
-    def _write_trajectory(self, rollout: Rollout) -> None:
-        from harness_adapters.record.trajectory import to_json
-
-        if rollout.transcript.turns:
-            folder = self.path / "trajectories"
-            folder.mkdir(exist_ok=True)
-            name = f"{file_name(rollout.task_id, rollout.attempt)}.json"
-            write_whole(folder / name, to_json(rollout, harness=self.manifest.harness))
-
     def close(self) -> None:
         self._rollouts.close()
         self._verdicts.close()
@@ -149,6 +124,37 @@ def read_rollouts(path: Path) -> Iterator[Rollout]:
             ) from error
         latest[rollout.task_id, rollout.attempt] = rollout
     yield from latest.values()
+
+
+def derive(path: Path) -> list[str]:
+    """Write the table and the trajectories of a run anew from its log; one line per rollout that
+    makes no valid trajectory.
+
+    :raises BadInput: there is no run here.
+    """
+    from harness_adapters.record.table import write_table
+
+    harness = read_manifest(path).harness
+    rollouts = list(read_rollouts(path))
+    problems = []
+    for rollout in rollouts:
+        try:
+            _write_trajectory(path, rollout, harness)
+        except (TypeError, ValueError, RecursionError) as error:
+            name = file_name(rollout.task_id, rollout.attempt)
+            problems.append(f"{name}: no trajectory: {type(error).__name__}: {error}")
+    write_table(rollouts, path / "rollouts.parquet")
+    return problems
+
+
+def _write_trajectory(path: Path, rollout: Rollout, harness: str) -> None:
+    from harness_adapters.record.trajectory import to_json
+
+    if rollout.transcript.turns:
+        folder = path / "trajectories"
+        folder.mkdir(exist_ok=True)
+        name = f"{file_name(rollout.task_id, rollout.attempt)}.json"
+        write_whole(folder / name, to_json(rollout, harness=harness))
 
 
 def file_name(task_id: str, attempt: int) -> str:

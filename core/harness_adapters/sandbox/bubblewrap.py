@@ -108,7 +108,8 @@ class Bubblewrap:
         group = Cgroup.make(memory_bytes=64 * MIB, processes=8)
         if group is None:
             lost.append(
-                "no cgroup: memory is limited per process, and not for the sandbox as a whole"
+                "no cgroup: memory is limited per process, and neither memory nor the number of "
+                "files for the sandbox as a whole"
             )
         else:
             await group.remove()

@@ -30,7 +30,10 @@ def state_folder() -> Path:
 
     :raises MissingPrerequisite: it cannot be made.
     """
-    home = os.environ.get("XDG_STATE_HOME") or Path("~/.local/state").expanduser()
+    try:
+        home = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    except RuntimeError:
+        raise MissingPrerequisite("this user has no home folder; set XDG_STATE_HOME") from None
     folder = Path(home) / "harness-adapters" / "leases"
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -176,3 +176,14 @@ def test_where_the_cache_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     assert cache_folder() == tmp_path / "xdg/harness-adapters"
     monkeypatch.setenv("HA_CACHE", os.path.relpath(tmp_path / "own"))
     assert cache_folder() == (Path.cwd() / os.path.relpath(tmp_path / "own")).absolute()
+
+
+def test_no_home_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nobody() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("HA_CACHE", raising=False)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(Path, "home", nobody)
+    with pytest.raises(MissingPrerequisite, match="HA_CACHE"):
+        cache_folder()

@@ -28,7 +28,7 @@ from harness_adapters import (
     Verdict,
 )
 from harness_adapters.record.codec import from_record, to_record
-from harness_adapters.record.folder import RunFolder, read_rollouts
+from harness_adapters.record.folder import RunFolder, derive, read_rollouts
 from harness_adapters.record.manifest import Manifest
 from harness_adapters.record.trajectory import to_atif
 
@@ -142,8 +142,8 @@ def test_a_rollout_survives_the_log(tmp_path: Path) -> None:
 def test_trajectories_are_valid_atif_and_keep_what_was_held_back(tmp_path: Path) -> None:
     folder = RunFolder.create(tmp_path / "run", manifest())
     folder.add(made("a/b"))
-    folder.derive()
     folder.close()
+    assert derive(tmp_path / "run") == []
     text = (tmp_path / "run/trajectories/a__b.0.json").read_text()
     trajectory = atif.Trajectory.model_validate_json(text)
     assert trajectory.schema_version == "ATIF-v1.8"
@@ -160,8 +160,8 @@ def test_the_table_loads_with_datasets(tmp_path: Path) -> None:
     folder = RunFolder.create(tmp_path / "run", manifest())
     folder.add(made())
     folder.add(made("u", outcome=Outcome.INFRA, reward=None, verdict=None, error="gone"))
-    folder.derive()
     folder.close()
+    assert derive(tmp_path / "run") == []
     table = datasets.load_dataset(
         "parquet",
         data_files=str(tmp_path / "run/rollouts.parquet"),
@@ -260,8 +260,8 @@ def test_a_rollout_that_cannot_be_exported_costs_only_its_trajectory(tmp_path: P
     folder = RunFolder.create(tmp_path / "run", manifest())
     folder.add(made("good"))
     folder.add(made("odd", transcript=Transcript(turns=(odd,))))
-    (problem,) = folder.derive()
     folder.close()
+    (problem,) = derive(tmp_path / "run")
     assert problem.startswith("odd.0: no trajectory")
     assert (tmp_path / "run/trajectories/good.0.json").exists()
     assert (tmp_path / "run/rollouts.parquet").exists()

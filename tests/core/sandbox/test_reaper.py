@@ -106,3 +106,13 @@ def test_an_unwritable_state_folder_is_told(
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
     with pytest.raises(MissingPrerequisite, match="XDG_STATE_HOME"):
         reap()
+
+
+def test_no_home_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nobody() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("XDG_STATE_HOME")
+    monkeypatch.setattr(Path, "home", nobody)
+    with pytest.raises(MissingPrerequisite, match="XDG_STATE_HOME"):
+        reap()
