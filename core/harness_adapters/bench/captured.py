@@ -8,10 +8,11 @@ from array import array
 from statistics import median
 from typing import Any
 
-from harness_adapters.bench.child import Json
+from harness_adapters.bench.child import Json, python_child
 from harness_adapters.bench.goals import Result
-from harness_adapters.bench.rounds import GATEWAY, Bench
-from harness_adapters.bench.words import ids_of
+from harness_adapters.bench.rounds import Bench
+from harness_adapters.bench.targets import Guarded
+from harness_adapters.bench.words import CALL, ids_of
 from harness_adapters.gateway.forest import Forest
 from harness_adapters.gateway.transcript import Transcript, Turn
 from harness_adapters.types import Flag
@@ -21,16 +22,28 @@ BYTES_PER_TOKEN = 24
 
 
 def memory(bench: Bench) -> Result:
-    """P7: sessions of 40 turns and 43k tokens, still open."""
+    """P7: sessions of 40 turns and 43k tokens, still open, in a gateway that has done nothing else:
+    in one that has, they would lie where others were before."""
     sessions, turns = bench.size(24, 4), bench.size(40, 8)
-    load = {"turns": turns, "add": 4000}
-    bench.put(GATEWAY, "growing", sessions=sessions, **load)  # grows what is not a session's own
-    before = bench.gateway.resident_bytes()
-    guarded = bench.guarded
-    bench.load.ask(load="growing", sessions=guarded.open(sessions), ids=False, **load)
-    held = bench.gateway.ask(do="captured")
-    after = bench.gateway.resident_bytes()
-    guarded.close()
+    with python_child("proxy", bench.engine.url) as gateway:
+        guarded = Guarded(gateway)
+
+        def grow(count: int, turns: int) -> None:
+            bench.client.ask(
+                load="growing",
+                label=CALL,
+                sessions=guarded.open(count),
+                ids=False,
+                turns=turns,
+                add=4000,
+            )
+
+        grow(sessions, 1)  # what is made once, connections among it, is not a session's own
+        guarded.close()
+        before = gateway.resident_bytes()
+        grow(sessions, turns)
+        held = gateway.ask(do="captured")
+        after = gateway.resident_bytes()
     tokens = held["unique_tokens"] / sessions
     return Result(
         title="memory per captured session",
@@ -69,7 +82,7 @@ def isolation(bench: Bench) -> Result:
     sessions, turns = bench.size(500, 10), bench.size(8, 3)
     guarded = bench.guarded
     begun = time.perf_counter()
-    taken: Json = bench.load.ask(
+    taken: Json = bench.client.ask(
         load="canaries", sessions=guarded.open(sessions), ids=False, turns=turns
     )
     seconds = time.perf_counter() - begun

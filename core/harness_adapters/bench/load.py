@@ -17,7 +17,7 @@ import aiohttp
 import uvloop
 
 from harness_adapters.bench.child import Json, answer_lines, say
-from harness_adapters.bench.words import TOOL, Message, grow, opening, results
+from harness_adapters.bench.words import CALL, HEREDOC, TOOL, Message, grow, opening, results
 
 TIMEOUT_SECONDS = 120.0
 
@@ -60,33 +60,31 @@ class Ask:
 
 
 async def short_calls(asks: list[Ask], load: Json) -> Json:
-    """One after the other, each a session and a prompt of 2k tokens of its own; the first ones only
-    warm up."""
-    count, warm = load["calls"], load["warm"]
-    times = []
-    for number in range(count + warm):
-        messages = [
-            {"role": "system", "content": "s" * 4000},
-            {"role": "user", "content": f"{number:08d}" * 500},
-        ]
-        took, _ = await asks[number](messages)
-        times.append(took)
-    return {"times": times[warm:], "requests": len(times)}
+    """One after the other, each with a prompt of about 2k tokens: sessions of ``turns`` turns, of
+    which the first session only warms up. ``label`` picks the replies (see ``words.answer``)."""
+    times: list[float] = []
+    for number, ask in enumerate(asks):
+        messages = opening(f"{number:04d}", 7000, label=load["label"])
+        for _, result in zip(range(load["turns"]), results(load["label"], 120), strict=False):
+            took, _ = await ask(messages)
+            times.append(took)
+            grow(messages, result)
+    return {"times": times[load["turns"] :], "requests": len(times)}
 
 
 async def growing(asks: list[Ask], load: Json) -> Json:
-    """All sessions at once, each with a history that grows by ``add`` characters a turn."""
+    """All sessions at once, each with a history that grows by ``add`` characters a turn. ``label``
+    picks the replies, except that of 20 KB files one is written every fourth turn."""
     times: list[float] = []
 
     async def session(number: int, ask: Ask) -> None:
-        messages = opening(f"{number:04d}", 4000)
-        label = "heredoc" if load.get("heredocs") else "row"
+        messages = opening(f"{number:04d}", 4000, label=load["label"])
         for turn, result in zip(
-            range(load["turns"]), results(f"{label}{number:04d}", load["add"]), strict=False
+            range(load["turns"]), results(f"{load['label']}{number:04d}", load["add"]), strict=False
         ):
             took, _ = await ask(messages)
             times.append(took)
-            grow(messages, result if turn % 4 == 0 else result.removeprefix("heredoc"))
+            grow(messages, result if turn % 4 == 3 else result.removeprefix(HEREDOC))
 
     begun = time.perf_counter()
     await asyncio.gather(*(session(number, ask) for number, ask in enumerate(asks)))
@@ -94,11 +92,11 @@ async def growing(asks: list[Ask], load: Json) -> Json:
 
 
 async def long_session(asks: list[Ask], load: Json) -> Json:
-    """One session that grows to ``characters``; only its last turns count."""
+    """One session that grows to ``characters``; only its last turns count. A call in each reply."""
     turns = load["turns"]
     messages = opening("long", 8000)
     times = []
-    for _, result in zip(range(turns), results("row", load["characters"] // turns), strict=False):
+    for _, result in zip(range(turns), results(CALL, load["characters"] // turns), strict=False):
         took, _ = await asks[0](messages)
         times.append(took)
         grow(messages, result)

@@ -19,10 +19,12 @@ class Bench:
     """What a benchmark runs with.
 
     :param targets: ``direct``, ``gateway``, then the peers by name.
+    :param clients: for each target a client of its own, so that a peer that hangs takes no other's
+        with it.
     :param failures: peers that could not take a load, and why.
     """
 
-    load: Child
+    clients: dict[str, Child]
     engine: Child
     gateway: Child
     targets: dict[str, Target]
@@ -31,21 +33,33 @@ class Bench:
     failures: dict[str, str] = field(default_factory=dict[str, str])
 
     @property
+    def client(self) -> Child:
+        """The gateway's."""
+        return self.clients[GATEWAY]
+
+    @property
     def guarded(self) -> Guarded:
         return Guarded(self.gateway)
 
     def size(self, full: int, quick: int) -> int:
         return quick if self.quick else full
 
-    def put(self, name: str, load: str, *, sessions: int, **options: int | bool) -> Json:
-        """Put a load on one target.
+    def put(self, name: str, load: str, *, sessions: int, **options: int | str) -> Json:
+        """Put a load on one target. What it took gets ``cpu_seconds``, the gateway's CPU time.
 
         :raises InfraError: a request failed.
         """
         target = self.targets[name]
         opened = target.open(sessions)
+        sampling = name == GATEWAY and load == "streams"
         try:
-            taken = self.load.ask(load=load, sessions=opened, ids=target.ids, **options)
+            if sampling:
+                self.gateway.ask(do="sample lag")
+            before = self.gateway.cpu_seconds()
+            taken = self.clients[name].ask(load=load, sessions=opened, ids=target.ids, **options)
+            taken["cpu_seconds"] = self.gateway.cpu_seconds() - before
+            if sampling:  # only while it is at work, else idle time would dilute it
+                taken |= self.gateway.ask(do="lag")
         finally:
             target.close()
         if failed := taken.get("failed"):
@@ -58,21 +72,21 @@ class Bench:
         figures: Callable[[Json], Figures],
         *,
         sessions: int,
-        **options: int | bool,
+        peers: bool = True,
+        **options: int | str,
     ) -> Rounds:
         """Put a load on every target in each round. A peer that fails is left out from then on.
 
-        The gateway's figures get ``cpu_ms``, its CPU time per request, all sessions' opening
-        and closing included.
+        Figures get ``cpu_ms``, the gateway's CPU time per request.
         """
-        found: dict[str, list[Figures]] = {name: [] for name in self.targets}
+        names = self.targets if peers else (DIRECT, GATEWAY)
+        found: dict[str, list[Figures]] = {name: [] for name in names}
         for _ in range(self.rounds):
             for name in list(found):
                 try:
-                    before = self.gateway.cpu_seconds()
                     taken = self.put(name, load, sessions=sessions, **options)
-                    used = self.gateway.cpu_seconds() - before
-                    found[name].append({**figures(taken), "cpu_ms": 1e3 * used / taken["requests"]})
+                    cpu_ms = 1e3 * taken["cpu_seconds"] / taken["requests"]
+                    found[name].append({**figures(taken), "cpu_ms": cpu_ms})
                 except (InfraError, OSError) as error:
                     if name in (DIRECT, GATEWAY):
                         raise

@@ -17,6 +17,7 @@ from harness_adapters.bench.goals import Result, quantile, scale
 from harness_adapters.bench.peers import PEERS, start_peer
 from harness_adapters.bench.rounds import DIRECT, GATEWAY, Bench
 from harness_adapters.bench.targets import Guarded, Plain, Target
+from harness_adapters.bench.words import TALK
 from harness_adapters.errors import BadInput, InfraError, MissingPrerequisite, did_you_mean
 
 ROUNDS = 5
@@ -108,7 +109,6 @@ def run(
     with ExitStack() as stack:
         engine = stack.enter_context(python_child("engine"))
         gateway = stack.enter_context(python_child("proxy", engine.url))
-        client = stack.enter_context(python_child("load"))
         targets: dict[str, Target] = {DIRECT: Plain(engine.url), GATEWAY: Guarded(gateway)}
         for name in peers:
             progress(f"starting {name}")
@@ -122,7 +122,7 @@ def run(
             notes[name] = {"version": peer.version, "start_s": round(peer.start_seconds, 2)}
             targets[name] = peer.target
         bench = Bench(
-            load=client,
+            clients={name: stack.enter_context(python_child("load")) for name in targets},
             engine=engine,
             gateway=gateway,
             targets=targets,
@@ -153,9 +153,8 @@ def run(
 
 
 def _call_ms(bench: Bench) -> float:
-    calls = bench.size(60, 10)
     taken = [
-        bench.put(DIRECT, "short calls", sessions=calls + 10, calls=calls, warm=10)["times"]
+        bench.put(DIRECT, "short calls", sessions=bench.size(7, 2), turns=10, label=TALK)["times"]
         for _ in range(min(3, bench.rounds))
     ]
     return 1e3 * median(quantile(times, 0.5) for times in taken)

@@ -18,6 +18,7 @@ Message = dict[str, Any]
 
 VOCABULARY = 151_000
 START, END = 151_644, 151_645
+TALK, CALL, HEREDOC = "talk", "call", "heredoc"  # how a message starts that is answered with that
 CHARACTERS_PER_TOKEN = 4
 SAYING = "I will run the next command now and report. " * 4
 COMMAND = (
@@ -42,11 +43,14 @@ _BODY_CHARACTERS = 20_000
 def answer(asked: str) -> Message:
     """The assistant message that the engine says to a last message.
 
-    One that starts with ``heredoc`` is answered with a file of 20 KB, one that starts with
-    ``canary-X`` with 1000 characters that name it, any other with text and a short command.
+    One that starts with ``TALK`` is answered with text alone, one that starts with ``HEREDOC``
+    with a file of 20 KB, one that starts with ``canary-X`` with 1000 characters that name it, any
+    other with text and a short command.
     """
     text, command = SAYING, COMMAND
-    if asked.startswith("heredoc"):
+    if asked.startswith(TALK):
+        return {"role": "assistant", "content": text}
+    if asked.startswith(HEREDOC):
         command = write_file(asked[:40])
     elif found := _CANARY.match(asked):
         text = f"{found[0]} " * (1000 // (len(found[0]) + 1) + 1)
@@ -117,21 +121,24 @@ def prompt_ids(messages: Sequence[Message]) -> list[int]:
 # --- conversations ------------------------------------------------------------------------------
 
 
-def opening(name: str, characters: int) -> list[Message]:
+def opening(name: str, characters: int, *, label: str = CALL) -> list[Message]:
     """The first messages of a session."""
     system = f"You are a coding agent. {name} ".ljust(characters, "s")
-    return [{"role": "system", "content": system}, {"role": "user", "content": f"task {name}"}]
+    return [{"role": "system", "content": system}, {"role": "user", "content": f"{label} {name}"}]
 
 
 def grow(messages: list[Message], result: str) -> None:
-    """Add the reply to the last message, and the result of its call."""
+    """Add the reply to the last message, and what comes after it: its call's result, or what a
+    person says."""
     said = answer(str(messages[-1]["content"]))
-    call = said["tool_calls"][0]["id"]
-    messages += [said, {"role": "tool", "tool_call_id": call, "content": result}]
+    if calls := said.get("tool_calls"):
+        messages += [said, {"role": "tool", "tool_call_id": calls[0]["id"], "content": result}]
+    else:
+        messages += [said, {"role": "user", "content": result}]
 
 
 def results(label: str, characters: int) -> Iterator[str]:
-    """Results of calls, each unlike the others."""
+    """Texts that follow replies, each unlike the others."""
     number = 0
     while True:
         yield f"{label}{number:06d} ".ljust(characters, "r")

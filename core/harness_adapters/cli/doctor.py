@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import asdict
-from typing import TYPE_CHECKING
 
 import click
 
+from harness_adapters.cli.lines import print_lines, rows
 from harness_adapters.cli.output import json_option, print_json
-
-if TYPE_CHECKING:
-    from harness_adapters.doctor.line import Line
-
-STYLES = {"ok": "green", "warn": "yellow", "fail": "bold red"}
 
 
 @click.command(
@@ -37,25 +31,13 @@ def command(engine: str | None, as_json: bool) -> int:
     from harness_adapters.plugins import Plugins
     from harness_adapters.serve.engine import parse_engine
 
-    subject = Subject(plugins=Plugins.load(), engine=parse_engine(engine) if engine else None)
+    subject = Subject(
+        plugins=Plugins.load(), engine=None if engine is None else parse_engine(engine)
+    )
     found = asyncio.run(examine(subject))
     failed = any(line.status is Status.FAIL for lines in found.values() for line in lines)
     if as_json:
-        rows = [{"check": name, **asdict(line)} for name, lines in found.items() for line in lines]
-        print_json({"ok": not failed, "checks": rows})
+        print_json({"ok": not failed, "checks": rows(found)})
     else:
-        _print(found)
+        print_lines(found)
     return int(failed)
-
-
-def _print(found: dict[str, list[Line]]) -> None:
-    from rich.console import Console
-    from rich.text import Text
-
-    console = Console(highlight=False, soft_wrap=True)
-    for name, lines in found.items():
-        for line in lines:
-            status = Text(f"{line.status:<5}", style=STYLES[line.status])
-            console.print(status.append(f"{name:<8} ", style="dim").append(line.text, style=""))
-            if line.fix:
-                console.print(Text(f"{'':<14} fix: {line.fix}", style="dim"))

@@ -74,10 +74,13 @@ def _ids(sent: object, name: str) -> array[int]:
 
 def _check_tokens(entries: list[Any], sampled: array[int]) -> None:
     """Where the engine names the token of a logprob by its id, it must be the sampled one."""
-    for entry, id in zip(entries, sampled, strict=True):
-        token = entry.get("token")
-        if type(token) is str and token.startswith(TOKEN_ID) and token != f"{TOKEN_ID}{id}":
-            raise TokenError(f"a logprob belongs to {token!r}, but {id} was sampled")
+    named = [entry.get("token") for entry in entries]
+    expected = [f"{TOKEN_ID}{id}" for id in sampled]
+    if named == expected:
+        return
+    for name, own, id in zip(named, expected, sampled, strict=True):
+        if type(name) is str and name.startswith(TOKEN_ID) and name != own:
+            raise TokenError(f"a logprob belongs to {name!r}, but {id} was sampled")
 
 
 def _check_usage(usage: object, prompt: array[int], sampled: array[int]) -> None:

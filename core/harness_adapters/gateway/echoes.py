@@ -18,28 +18,31 @@ _Key = tuple[str, bytes]
 
 
 class SampledCalls:
-    """The calls that a session's model has made. Holds digests and the sampled texts themselves."""
+    """The calls that a session's model has made. Holds the sampled texts, and digests."""
 
     def __init__(self) -> None:
+        self._sampled: dict[str, set[str]] = {}
+        self._unread: dict[str, list[str]] = {}  # what these say is read when it is asked for
         self._by_meaning: dict[_Key, str] = {}
-        self._by_text: dict[_Key, str | None] = {}
+        self._echoes: dict[_Key, str | None] = {}
 
     def add(self, reply: Message) -> None:
-        """Remember the calls of a reply, by their ids."""
+        """Remember the calls of a reply, by their ids; the engine may use one again."""
         for call in reply.get("tool_calls", ()):
-            raw = call["function"]["arguments"]
-            if (meaning := _meaning(raw)) is not None:
-                self._by_meaning[call["id"], meaning] = raw
-                self._by_text[call["id"], _digest(raw)] = raw
+            id, raw = call["id"], call["function"]["arguments"]
+            self._sampled.setdefault(id, set()).add(raw)
+            self._unread.setdefault(id, []).append(raw)
 
     def restore(self, messages: Sequence[Message]) -> Sequence[Message]:
         """The messages with the sampled text in place of each echo of it."""
-        if not self._by_meaning:
+        if not self._sampled:
             return messages
-        return [
+        restored = [
             self._restored(message) if message.get("tool_calls") else message
             for message in messages
         ]
+        unchanged = all(new is old for new, old in zip(restored, messages, strict=True))
+        return messages if unchanged else restored
 
     def _restored(self, message: Message) -> Message:
         calls = message["tool_calls"]
@@ -57,14 +60,22 @@ class SampledCalls:
         id, text = call.get("id"), function.get("arguments")
         if not isinstance(id, str) or not isinstance(text, str):
             return call
+        if id not in self._sampled or text in self._sampled[id]:
+            return call
         key = (id, _digest(text))
-        if key not in self._by_text:
+        if key not in self._echoes:
+            self._read(id)
             meaning = _meaning(text)
-            self._by_text[key] = self._by_meaning.get((id, meaning)) if meaning else None
-        sampled = self._by_text[key]
-        if sampled is None or sampled == text:
+            self._echoes[key] = self._by_meaning.get((id, meaning)) if meaning else None
+        sampled = self._echoes[key]
+        if sampled is None:
             return call
         return {**call, "function": {**function, "arguments": sampled}}
+
+    def _read(self, id: str) -> None:
+        for raw in self._unread.pop(id, ()):
+            if (meaning := _meaning(raw)) is not None:
+                self._by_meaning[id, meaning] = raw
 
 
 def _meaning(text: str) -> bytes | None:

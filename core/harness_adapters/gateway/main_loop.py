@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Any
 
@@ -38,11 +38,13 @@ class Step:
 
     :param after: index of the turn whose reply it goes on from; ``None`` for an opening.
     :param said: digest of what was said since, system messages left out.
+    :param prompt: digest of the whole prompt, system messages left out.
     :param anew: it opens a conversation with what a declared side request made of the last one.
     """
 
     after: int | None
     said: bytes
+    prompt: bytes = field(compare=False)
     anew: bool = False
 
 
@@ -76,26 +78,25 @@ class MainLoop:
     def place(self, request: ModelRequest) -> Step | None:
         """Where a request stands in the conversation; ``None`` for one that is foreign to it."""
         messages = _without_system(request.messages)
-        whole = _digest(messages)
+        start, end = _last_reply(messages)
+        before, whole, since = _digests(messages, start, end)
         if whole in self._steps:
             return self._steps[whole]
-        start, end = _last_reply(messages)
-        since = messages[end:]
-        if since and end:
+        if end < len(messages) and end:
             echo = [id for message in messages[start:end] for id in _call_ids(message)]
-            answered = {message.get("tool_call_id") for message in since}
-            reply = self._reply(_digest(messages[:start]), messages[start:end], echo)
+            answered = {message.get("tool_call_id") for message in messages[end:]}
+            reply = self._reply(before, messages[start:end], echo)
             if (
                 reply
                 and (echo or reply.awaits is not Awaits.RESULTS)
                 and answered.issuperset(echo)
                 and (not self.sealed or _first_words(messages) in self._first_words)
             ):
-                return Step(reply.turn, _digest(since))
+                return Step(reply.turn, since, whole)
         if not self.sealed:
-            return Step(None, whole)
+            return Step(None, whole, whole)
         if any(handed in text_of(m.get("content")) for handed in self._handed_on for m in messages):
-            return Step(None, whole, anew=True)
+            return Step(None, whole, whole, anew=True)
         return None
 
     def in_doubt(self, step: Step) -> bool:
@@ -128,12 +129,10 @@ class MainLoop:
         *,
         awaits: Awaits,
     ) -> None:
-        """A request was answered. Costs what digesting its messages does."""
-        messages = _without_system(request.messages)
-        whole = _digest(messages)
+        """A request was answered."""
         one = _Committed(turn, step, frozenset(_call_ids(reply)), awaits)
-        self._steps[whole] = step
-        self._by_prompt.setdefault(whole, []).append(one)
+        self._steps[step.prompt] = step
+        self._by_prompt.setdefault(step.prompt, []).append(one)
         self._by_call.update(dict.fromkeys(one.calls, one))
         if text := text_of(reply.get("content")).strip():
             self._by_text[_digest_text(text)] = one
@@ -141,7 +140,7 @@ class MainLoop:
         self._after.setdefault(step.after, set()).add(step)
         self._turns[turn] = one
         if step.after is None:
-            self._first_words.add(_first_words(messages))
+            self._first_words.add(_first_words(request.messages))
         if one.calls:
             self.sealed = True
 
@@ -193,13 +192,20 @@ def _call_ids(message: Message) -> list[str]:
     return [call["id"] for call in message.get("tool_calls") or ()]
 
 
-def _digest(messages: Sequence[Message]) -> bytes:
-    """Over what the messages say, however a harness writes it: calls by their ids alone."""
+def _digests(messages: Sequence[Message], start: int, end: int) -> tuple[bytes, bytes, bytes]:
+    """Of the messages before ``start``, of all, and of those from ``end`` on: over what they say,
+    however a harness writes it, and calls by their ids alone."""
     said = [
-        (m["role"], text_of(m.get("content")).strip(), _call_ids(m), m.get("tool_call_id"))
+        orjson.dumps(
+            (m["role"], text_of(m.get("content")).strip(), _call_ids(m), m.get("tool_call_id"))
+        )
         for m in messages
     ]
-    return hashlib.blake2b(orjson.dumps(said), digest_size=16).digest()
+    running = hashlib.blake2b(b"".join(said[:start]), digest_size=16)
+    before = running.digest()
+    since = b"".join(said[end:])
+    running.update(b"".join(said[start:end]) + since)
+    return before, running.digest(), hashlib.blake2b(since, digest_size=16).digest()
 
 
 def _digest_text(text: str) -> bytes:

@@ -36,6 +36,7 @@ from harness_adapters.types import AuxiliaryRequest, Limits, Sampling, TaskPolic
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 SHUTDOWN_SECONDS = 1.0
+BACKLOG = 1024  # as many may connect at one moment; a unix socket refuses the next one
 RETRY_HEADER = "x-stainless-retry-count"
 
 CHAT = ChatDialect()
@@ -126,6 +127,15 @@ class Gateway:
             self._socket.unlink(missing_ok=True)
         await self._upstream.__aexit__(kind, error, trace)
 
+    async def probe_logprobs(self, model: str) -> bool | None:
+        """Before training: find out whether the engine's logprobs are raw. If so, its sessions are
+        eval-only, and one that requires tokens fails.
+
+        :return: whether they are; ``None`` when it cannot be told.
+        :raises UpstreamError: the engine does not answer.
+        """
+        return await self._upstream.probe_logprobs(model)
+
     def open_session(
         self,
         *,
@@ -164,14 +174,14 @@ class Gateway:
     async def _bind(self, runner: web.AppRunner) -> None:
         if self._socket is not None:
             try:
-                await web.UnixSite(runner, str(self._socket)).start()
+                await web.UnixSite(runner, str(self._socket), backlog=BACKLOG).start()
                 # whoever can reach the socket's folder may connect: sandboxed users have other uids
                 self._socket.chmod(0o666)
                 self._bound = True
             except OSError as error:
                 raise BadInput(f"cannot serve on the socket {self._socket}: {error}") from error
         if self._port is not None:
-            site = web.TCPSite(runner, self._host, self._port)
+            site = web.TCPSite(runner, self._host, self._port, backlog=BACKLOG)
             try:
                 await site.start()
             except OSError as error:

@@ -96,6 +96,7 @@ class GatewaySession:
         self._main_loop = MainLoop()
         self._sides: Counter[str] = Counter()
         self._turns: list[Turn] = []
+        self._undelivered: set[int] = set()
         self._forest = Forest()
         self._main, self._side = Conversations(), Conversations()
         self._calls = SampledCalls()
@@ -113,8 +114,11 @@ class GatewaySession:
         """What has been committed so far. Upstream faults that a later success made good are not
         in it."""
         main = [turn for turn in self._turns if not turn.auxiliary]
+        turns = list(self._turns)
+        for index in self._undelivered:
+            turns[index] = replace(turns[index], delivered=False)
         return Transcript(
-            turns=tuple(self._turns),
+            turns=tuple(turns),
             tools=tuple(self._tools.values()),
             token_exact=bool(main)
             and Flag.EVAL_ONLY not in self._flags
@@ -213,7 +217,7 @@ class GatewaySession:
     def delivered(self, reply: ModelReply) -> None:
         """The harness was sent the whole of a reply."""
         if reply.turn is not None:
-            self._turns[reply.turn] = replace(self._turns[reply.turn], delivered=True)
+            self._undelivered.discard(reply.turn)
             self._main_loop.arrived(reply.turn)
 
     async def _answer(
@@ -225,7 +229,9 @@ class GatewaySession:
             return stored
         with reading("the request"):
             standing = self._standing(request)
-            request = replace(request, messages=self._calls.restore(request.messages))
+            restored = self._calls.restore(request.messages)
+            if restored is not request.messages:
+                request = replace(request, messages=restored)
             body = engine_body(
                 request, model=self.model, sampling=self._sampling, limits=self._limits
             )
@@ -298,9 +304,9 @@ class GatewaySession:
                     started=started,
                     seconds=time.perf_counter() - clock,
                     usage={k: v for k, v in reply.usage.items() if isinstance(v, int)},
-                    delivered=False,  # until it is written
                 )
             )
+            self._undelivered.add(len(self._turns) - 1)  # until it is written
             self._replies[digest] = reply
             self._calls.add(reply.message)
             self._guard_faults.extend(judged.guard_faults)
@@ -375,6 +381,7 @@ class GatewaySession:
         if Flag.EVAL_ONLY in self._flags:
             return None
         try:
+            self._upstream.check_logprobs()
             return read_tokens(raw)
         except TokenError as error:
             if not trained:

@@ -2,37 +2,22 @@
 
 from __future__ import annotations
 
-import io
 import logging
-from dataclasses import dataclass
-from types import SimpleNamespace, TracebackType
+from types import TracebackType
 from typing import Any, Self
 from urllib.parse import urlsplit
 
-import aiohttp
 import orjson
 
 from harness_adapters.errors import BadInput
-from harness_adapters.gateway.failures import UpstreamError
+from harness_adapters.gateway.engine_http import HttpPool, Lost, Malformed, Reply
+from harness_adapters.gateway.failures import TokenError, UpstreamError
+from harness_adapters.gateway.raw_logprobs import FIX, are_raw
 
 log = logging.getLogger(__name__)
 
-CONNECT_SECONDS = 10.0
-SILENCE_SECONDS = 600.0
-# Shorter than the 5 s after which common engine servers close an idle connection: who closes first
-# never sees the other's reset.
-IDLE_SECONDS = 4.0
 MAX_REPLY_BYTES = 256 * 1024 * 1024
 MAX_ERROR_BYTES = 64 * 1024
-FAILURES = (aiohttp.ClientError, ConnectionError, TimeoutError)
-
-
-@dataclass(slots=True)
-class _Connection:
-    """What became known about the connection of one request."""
-
-    reused: bool = False
-    answered: bool = False
 
 
 class Upstream:
@@ -44,27 +29,25 @@ class Upstream:
     """
 
     def __init__(self, base_url: str, api_key: str | None = None) -> None:
-        parts = urlsplit(base_url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
+        try:
+            parts = urlsplit(base_url)
+            usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+        except ValueError:  # no port, no address
+            usable = False
+        if not usable or not base_url.isascii() or not base_url.isprintable():
             raise BadInput(f"the engine must be an http(s) URL, not {base_url!r}")
+        if api_key and not (api_key.isascii() and api_key.isprintable()):
+            raise BadInput("the engine's API key holds characters that cannot be sent")
         self.base_url = base_url.rstrip("/").removesuffix("/v1")
         self._headers = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
         if api_key:
             self._headers["Authorization"] = f"Bearer {api_key}"
-        self._http: aiohttp.ClientSession | None = None
+        self._http: HttpPool | None = None
         self._told = False
+        self._raw_logprobs = False
 
     async def __aenter__(self) -> Self:
-        trace = aiohttp.TraceConfig()
-        trace.on_connection_reuseconn.append(_mark_reused)
-        self._http = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=IDLE_SECONDS),
-            timeout=aiohttp.ClientTimeout(
-                total=None, sock_connect=CONNECT_SECONDS, sock_read=SILENCE_SECONDS
-            ),
-            trace_configs=[trace],
-            cookie_jar=aiohttp.DummyCookieJar(),
-        )
+        self._http = HttpPool(self.base_url, self._headers, limit=MAX_REPLY_BYTES)
         return self
 
     async def __aexit__(
@@ -74,7 +57,7 @@ class Upstream:
         trace: TracebackType | None,
     ) -> None:
         if self._http is not None:
-            await self._http.close()
+            self._http.close()
             self._http = None
 
     async def complete(self, body: bytes) -> dict[str, Any]:
@@ -82,60 +65,57 @@ class Upstream:
 
         :raises UpstreamError: no reply, an error status, or a reply that is no JSON object.
         """
-        connection = _Connection()
         try:
-            return await self._post(body, connection)
-        except FAILURES as error:
-            # An idle connection that the engine closed just now: it never read the request.
-            stale = connection.reused and not connection.answered
-            if not stale or isinstance(error, TimeoutError):
-                raise _unreachable(error) from error
-        try:
-            return await self._post(body, _Connection())
-        except FAILURES as error:
+            try:
+                reply = await self._post(body)
+            except Lost as lost:
+                if not lost.unread:  # the engine may have worked on it: it is not asked twice
+                    raise
+                reply = await self._post(body)
+        except Malformed as error:
+            raise UpstreamError(f"the engine's reply cannot be read: {error}") from error
+        except OSError as error:  # also what takes too long
             raise _unreachable(error) from error
+        if reply.status != 200:
+            raise _refusal(reply)
+        if reply.headers.get("content-encoding", "identity") != "identity":
+            raise UpstreamError("the engine's reply is compressed, which it was asked not to be")
+        return _parse(reply.body)
+
+    async def probe_logprobs(self, model: str) -> bool | None:
+        """Find out whether it returns logprobs from before the temperature, as vLLM does unless
+        told otherwise: nothing that comes with those can be trained on. Asks six short requests.
+
+        :return: whether they are raw; ``None`` when it cannot be told.
+        :raises UpstreamError: it does not answer.
+        """
+
+        async def ask(fields: dict[str, Any]) -> dict[str, Any]:
+            return await self.complete(orjson.dumps({**fields, "model": model, "stream": False}))
+
+        raw = await are_raw(ask)
+        self._raw_logprobs = bool(raw)
+        return raw
+
+    def check_logprobs(self) -> None:
+        """:raises TokenError: they were found to be raw."""
+        if self._raw_logprobs:
+            raise TokenError(f"the engine's logprobs are raw: {FIX}")
 
     def warn_eval_only(self, reason: str) -> None:
         """Say once, loudly, that nothing captured from this engine can be trained on."""
         if not self._told:
             self._told = True
             log.warning(
-                "%s returns no usable token ids (%s): sessions are eval-only", self.base_url, reason
+                "%s: nothing to train on comes back (%s): sessions are eval-only",
+                self.base_url,
+                reason,
             )
 
-    async def _post(self, body: bytes, connection: _Connection) -> dict[str, Any]:
+    async def _post(self, body: bytes) -> Reply:
         if self._http is None:
             raise RuntimeError("Upstream is used outside its context")
-        async with self._http.post(
-            f"{self.base_url}/v1/chat/completions",
-            data=io.BytesIO(body),  # sent in parts: a large one does not hold up the loop
-            headers=self._headers,
-            trace_request_ctx=connection,
-            allow_redirects=False,
-        ) as response:
-            connection.answered = True
-            if response.status != 200:
-                raise await _refusal(response)
-            return _parse(await _read(response, MAX_REPLY_BYTES))
-
-
-async def _mark_reused(
-    session: aiohttp.ClientSession,
-    context: SimpleNamespace,
-    params: aiohttp.TraceConnectionReuseconnParams,
-) -> None:
-    context.trace_request_ctx.reused = True
-
-
-async def _read(response: aiohttp.ClientResponse, limit: int) -> bytes:
-    parts: list[bytes] = []
-    size = 0
-    async for part in response.content.iter_any():
-        size += len(part)
-        if size > limit:
-            raise UpstreamError(f"the engine's reply is larger than {limit} bytes")
-        parts.append(part)
-    return b"".join(parts)
+        return await self._http.post("/v1/chat/completions", body)
 
 
 def _parse(raw: bytes) -> dict[str, Any]:
@@ -148,8 +128,8 @@ def _parse(raw: bytes) -> dict[str, Any]:
     return reply
 
 
-async def _refusal(response: aiohttp.ClientResponse) -> UpstreamError:
-    raw = (await _read(response, MAX_REPLY_BYTES))[:MAX_ERROR_BYTES]
+def _refusal(reply: Reply) -> UpstreamError:
+    raw = reply.body[:MAX_ERROR_BYTES]
     body: bytes | None = None
     detail = raw[:300].decode(errors="replace")
     try:
@@ -157,11 +137,11 @@ async def _refusal(response: aiohttp.ClientResponse) -> UpstreamError:
         body, detail = raw, str(error["message"])
     except (orjson.JSONDecodeError, KeyError, TypeError):
         pass  # not in OpenAI's shape: wrapped by the dialect
-    status = response.status if response.status >= 400 else 502
+    status = reply.status if reply.status >= 400 else 502
     return UpstreamError(
-        f"the engine answered {response.status}: {detail}",
+        f"the engine answered {reply.status}: {detail}",
         status=status,
-        retry_after=response.headers.get("Retry-After"),
+        retry_after=reply.headers.get("retry-after"),
         body=body,
     )
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 from itertools import islice
 
 from harness_adapters.bench.words import (
+    TALK,
     answer,
     grow,
     opening,
@@ -21,6 +22,14 @@ def test_a_growing_conversation_continues_what_was_sampled() -> None:
         grow(messages, result)
         sampled = sampled_ids(said)
         assert prompt_ids(messages)[: len(before) + len(sampled)] == before + sampled
+
+
+def test_a_conversation_without_calls() -> None:
+    messages = opening("a", 400, label=TALK)
+    for said in islice(results(TALK, 200), 3):
+        grow(messages, said)
+    assert [message["role"] for message in messages[1:]] == ["user", "assistant"] * 3 + ["user"]
+    assert not any("tool_calls" in message for message in messages)
 
 
 def test_replies_depend_on_the_last_message_alone() -> None:

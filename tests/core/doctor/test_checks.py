@@ -121,7 +121,35 @@ def test_the_command(
     assert line.text in shown and line.fix in shown
 
 
-def test_an_engine_that_cannot_be_is_bad_input(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("engine", "said"),
+    [
+        ("scriptd:oracle", "did you mean"),
+        ("", "no engine ''"),
+        ("ftp://127.0.0.1/", "no engine 'ftp://127.0.0.1/'"),
+    ],
+)
+def test_an_engine_that_cannot_be_is_bad_input(
+    engine: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit) as ended:
-        main(["doctor", "--engine", "scriptd:oracle"])
-    assert ended.value.code == 2 and "did you mean" in capsys.readouterr().err
+        main(["doctor", "--engine", engine])
+    told = capsys.readouterr().err
+    assert ended.value.code == 2 and said in told and len(told.splitlines()) == 1
+
+
+async def test_without_bubblewrap_the_fix_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nonexistent")
+    (line,) = await sandbox.check(SUBJECT)
+    assert line.status is Status.FAIL and "install" in line.fix and "bubblewrap" in line.fix
+
+
+async def test_a_state_folder_that_cannot_be_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    file = tmp_path / "file"
+    file.write_text("")
+    monkeypatch.setenv("XDG_STATE_HOME", str(file))
+    found = await checks.examine(SUBJECT, {"disk": disk.check})
+    (line,) = found["disk"]
+    assert line.status is Status.FAIL and "XDG_STATE_HOME" in line.text

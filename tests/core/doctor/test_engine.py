@@ -12,7 +12,6 @@ from aiohttp import web
 
 from harness_adapters.doctor import engine
 from harness_adapters.doctor.line import Line, Status, Subject
-from harness_adapters.errors import BadInput
 from harness_adapters.plugins import Plugins
 from harness_adapters.serve.engine import parse_engine
 from harness_adapters.serve.scripted.app import build_app
@@ -170,5 +169,27 @@ async def _hang_up(
 
 async def test_no_engine_at_the_url() -> None:
     subject = Subject(plugins=Plugins(), engine=parse_engine("http://127.0.0.1:9"))
-    with pytest.raises(BadInput, match="no engine answers"):
-        await engine.check(subject)
+    (line,) = await engine.check(subject)
+    assert line.status is Status.FAIL and "no engine answers" in line.text
+    assert "start the engine" in line.fix
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "said"),
+    [
+        (401, {"error": {"message": "no key"}}, "wants a key"),
+        (500, {}, "status 500"),
+        (200, {"data": []}, "lists no model"),
+        (200, {"data": [None, {"id": 5}]}, "no list of models"),
+        (200, [1], "no list of models"),
+        (200, "<html>", "no list of models"),
+    ],
+)
+async def test_something_else_at_the_url(status: int, body: Any, said: str) -> None:
+    async def answer(request: web.Request) -> web.Response:
+        return web.json_response(body, status=status)
+
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", answer)
+    (line,) = await examined(app)
+    assert line.status is Status.FAIL and said in line.text and line.fix

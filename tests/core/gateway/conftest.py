@@ -50,6 +50,8 @@ class Engine:
     """Answers with ids of a toy tokenizer: one id per character; a sampled message's ids stand in
     the next prompt as they were sampled, unless ``retokenizes``.
 
+    :ivar after_turn: what the chat template puts after an assistant's message; ``END`` besides
+        where that is not sampled.
     :ivar say: makes the message and the finish reason from the request's body.
     :ivar change: edits the whole reply before it is sent, or answers something else.
     :ivar gate: requests wait for it.
@@ -58,6 +60,8 @@ class Engine:
     say: Callable[[Wire], tuple[Wire, str]] = lambda body: ({"content": "done"}, "stop")
     change: Callable[[Wire], Wire | web.StreamResponse | None] = lambda reply: None
     retokenizes: bool = False
+    samples_end: bool = True
+    after_turn: tuple[int, ...] = (NEWLINE,)
     width: int = 2
     bodies: list[Wire] = field(default_factory=list)
     emitted: list[tuple[list[int], list[int], list[float]]] = field(default_factory=list)
@@ -79,7 +83,7 @@ class Engine:
             self.cancelled.set()
             raise
         message, finish = self.say(body)
-        prompt = self._render(body["messages"])
+        prompt = self.render(body["messages"])
         sampled = self._sample(message)
         logprobs = [-0.5 - number / 1024 for number in range(len(sampled))]
         self.emitted.append((prompt, sampled, logprobs))
@@ -89,11 +93,12 @@ class Engine:
             return changed
         return web.json_response(changed if changed is not None else reply, dumps=_dumps)
 
-    def _render(self, messages: list[Wire]) -> list[int]:
+    def render(self, messages: list[Wire]) -> list[int]:
+        """The ids of a whole conversation, and what opens the next message."""
         ids: list[int] = []
         for message in messages:
             if message["role"] == "assistant" and not self.retokenizes:
-                ids += [START, *self._sample(message), NEWLINE]
+                ids += [START, *self._sample(message), *self.after_turn]
             else:
                 text = orjson.dumps(message).decode() if self.retokenizes else _said(message)
                 ids += [1, *map(ord, text), END, NEWLINE]
@@ -103,7 +108,8 @@ class Engine:
         """Several characters an id: another split of the text than the prompt's."""
         text = _said(message)
         parts = [text[start : start + self.width] for start in range(0, len(text), self.width)]
-        return [*(1000 + sum(map(ord, part)) for part in parts), END]
+        end = [END] if self.samples_end else []
+        return [*(1000 + sum(map(ord, part)) for part in parts), *end]
 
 
 def _said(message: Wire) -> str:

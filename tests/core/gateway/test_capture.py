@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import gc
 import math
+import tracemalloc
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.core.gateway.conftest import (
     BASH,
+    END,
+    NEWLINE,
+    START,
     Client,
     Engine,
     Open,
@@ -18,17 +24,21 @@ from tests.core.gateway.conftest import (
     user,
 )
 
+from harness_adapters.gateway import sessions
 from harness_adapters.gateway.capture import read_tokens
 from harness_adapters.gateway.failures import TokenError
 from harness_adapters.types import Flag
 
 
-async def converse(client: Client, turns: int) -> None:
+async def converse(client: Client, turns: int, *, result: str = "out") -> None:
     """A harness that appends the reply and a tool result to its history."""
     history = [{"role": "system", "content": "be brief"}, user("go")]
     for number in range(turns):
         reply = await client.ask(*history)
-        history += [reply, {"role": "tool", "tool_call_id": "call_1", "content": f"out {number}"}]
+        history += [
+            reply,
+            {"role": "tool", "tool_call_id": "call_1", "content": f"{result} {number}"},
+        ]
 
 
 @pytest.mark.parametrize("retokenizes", [False, True], ids=["faithful", "other-split"])
@@ -46,6 +56,27 @@ async def test_trained_ids_are_the_emitted_ones_in_order(
     assert logprobs == pytest.approx([p for _, _, values in engine.emitted for p in values])
     assert len(rows) == (4 if retokenizes else 1)
     assert list(rows[-1].ids) == engine.emitted[-1][0] + engine.emitted[-1][1]
+
+
+@pytest.mark.parametrize(
+    ("samples_end", "after_turn"),
+    [(True, (NEWLINE,)), (True, ()), (False, (END, NEWLINE)), (False, (END,))],
+    ids=["newline", "nothing", "end-and-newline", "end"],
+)
+async def test_what_a_template_puts_after_a_turn_is_in_the_row_and_not_trained(
+    engine: Engine, client: Client, samples_end: bool, after_turn: tuple[int, ...]
+) -> None:
+    """RF02: rows equal a full render, whether the end of a turn was sampled or not, and whatever
+    follows it."""
+    engine.samples_end, engine.after_turn = samples_end, after_turn
+    engine.say = replying({"content": "look", "tool_calls": [call('{"command": "ls"}')]})
+    await converse(client, 4)
+    (row,) = client.session.transcript().rows()
+    said = {"role": "assistant", "content": "look", "tool_calls": [call('{"command": "ls"}')]}
+    whole = engine.render([*engine.bodies[-1]["messages"], said])
+    assert [*row.ids, *after_turn, START] == whole
+    trained = [id for id, loss in zip(row.ids, row.loss, strict=True) if loss]
+    assert trained == [id for _, sampled, _ in engine.emitted for id in sampled]
 
 
 async def test_append_only_session_is_one_row_of_final_length(
@@ -67,6 +98,27 @@ async def test_append_only_session_is_one_row_of_final_length(
     stored = sum(len(t.new_prompt_ids) + len(t.sampled_ids) for t in transcript.turns)
     assert stored == len(row.ids)
     assert [len(turn.new_messages) for turn in transcript.turns] == [2] * 200
+
+
+async def test_a_long_session_holds_little_more_than_its_tokens(
+    engine: Engine, open_client: Open
+) -> None:
+    """RF42: 60 turns, 100k tokens."""
+    from harness_adapters.types import Limits
+
+    client = open_client(limits=Limits(max_requests=60))
+    engine.say = replying({"content": "look", "tool_calls": [call('{"command": "ls"}')]})
+    tracemalloc.start()
+    try:
+        await converse(client, 60, result="r" * 1700)
+        gc.collect()
+        own = tracemalloc.Filter(True, f"{Path(sessions.__file__).parent}/*")
+        held = tracemalloc.take_snapshot().filter_traces([own]).statistics("filename")
+    finally:
+        tracemalloc.stop()
+    (row,) = client.session.transcript().rows()
+    assert len(row.ids) > 100_000
+    assert sum(file.size for file in held) <= 24 * len(row.ids) + (1 << 20)
 
 
 @pytest.mark.parametrize("missing", ["prompt_token_ids", "token_ids", "logprobs"])

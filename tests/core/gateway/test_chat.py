@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from typing import Any
 
 import orjson
 import pytest
-from tests.core.gateway.conftest import BASH, Client, Engine, Wire, accumulate, user
+from tests.core.gateway.conftest import BASH, Client, Engine, Wire, user
 from tests.core.gateway.wires import CHAT as CHAT_WIRE
 
-from harness_adapters.gateway import delivery
 from harness_adapters.gateway.completions import engine_body
 from harness_adapters.gateway.dialects.base import ModelRequest
 from harness_adapters.gateway.dialects.chat import ChatDialect
@@ -145,38 +143,6 @@ async def test_usage_comes_when_asked_for_and_adds_up(
         assert "prompt_tokens_details" not in usages[0]  # RF13: null members kill a harness
     turn = client.session.transcript().turns[0]
     assert turn.usage["completion_tokens"] == len(turn.sampled_ids)
-
-
-async def test_a_stream_is_kept_alive_while_the_engine_works(
-    engine: Engine, client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(delivery, "KEEP_ALIVE_SECONDS", 0.02)
-    engine.gate.clear()
-    asking = asyncio.create_task(client.post({**ASK, "stream": True}))
-    await engine.arrived.wait()
-    await asyncio.sleep(0.1)
-    engine.gate.set()
-    status, stream = await asking
-    empty = [e for e in stream[:-1] if e["choices"][0]["delta"] == {}]
-    assert status == 200 and len(empty) >= 2
-    assert accumulate(stream)["choices"][0]["message"]["content"] == "done"
-    assert client.session.transcript().turns[0].delivered
-
-
-async def test_a_failure_after_keep_alives_is_an_error_event_and_no_end(
-    engine: Engine, client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(delivery, "KEEP_ALIVE_SECONDS", 0.02)
-    engine.gate.clear()
-    engine.change = lambda reply: {"choices": []}
-    asking = asyncio.create_task(client.post({**ASK, "stream": True}))
-    await engine.arrived.wait()
-    await asyncio.sleep(0.05)
-    engine.gate.set()
-    _, stream = await asking
-    assert stream[-1]["error"]["code"] == "upstream_error"
-    assert "[DONE]" not in stream
-    assert not any(e["choices"][0]["finish_reason"] for e in stream[:-1])
 
 
 async def test_reasoning_reaches_the_harness(engine: Engine, client: Client) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import io
 from typing import Any
 
@@ -21,6 +20,7 @@ from harness_adapters.types import AuxiliaryRequest, Flag, Limits
 GOOD = '{"command": "ls"}'
 BAD = '{"command": "forbidden"}'
 
+FULL = (pytest.mark.full, pytest.mark.timeout(900))
 in_each_dialect = pytest.mark.parametrize("wire", DIALECTS, ids=str)
 streamed_or_not = pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
 
@@ -154,13 +154,14 @@ async def test_a_retry_replays_and_the_same_body_alone_samples_anew(
 
 
 @in_each_dialect
+@pytest.mark.parametrize("times", [100, pytest.param(1000, marks=FULL)])
 async def test_a_client_that_leaves_on_the_terminal_event_loses_no_turn(
-    engine: Engine, gateway: Gateway, wire: Dialect
+    engine: Engine, gateway: Gateway, wire: Dialect, times: int
 ) -> None:
-    """RF08: 200 times, each with a connection of its own."""
+    """RF08: each time with a connection of its own."""
     engine.say = replying({"content": "bye"})
     missing = 0
-    for _ in range(200):
+    for _ in range(times):
         session = gateway.open_session(model="m")
         async with (
             aiohttp.ClientSession() as http,
@@ -199,6 +200,25 @@ async def test_an_append_only_session_is_one_row(
     assert [len(turn.new_messages) for turn in client.session.transcript().turns] == [1, 2, 2, 2]
 
 
+@in_each_dialect
+@pytest.mark.parametrize("count", [1, 2, 3, 4])
+async def test_results_that_come_together_go_on_in_one_row(
+    engine: Engine, client: Client, wire: Dialect, count: int
+) -> None:
+    """RF06: what is appended is what the engine rendered, as one suffix."""
+    both = [call(f'{{"command": "ls {n}"}}', id=f"call_{n}") for n in range(count)]
+    engine.say = replying({"tool_calls": both}, {"content": "done"})
+    body = wire.ask("go")
+    status, reply = await wire.post(client, body)
+    assert status == 200
+    await wire.say(client, wire.continued(body, reply, "a result"))
+    (row,) = client.session.transcript().rows()
+    (first, sampled, _), (prompt, last, _) = engine.emitted
+    assert list(row.ids) == prompt + last
+    assert prompt[: len(first) + len(sampled)] == first + sampled
+    assert len(client.session.transcript().turns[1].new_messages) == 1 + count
+
+
 def _rewritten(reply: Any) -> Any:
     if isinstance(reply, dict):
         return {
@@ -226,12 +246,18 @@ async def test_a_call_that_the_harness_changed_stays_changed(
 # --- waiting and failing -------------------------------------------------------------------------
 
 
-async def raw_events(client: Client, wire: Dialect) -> list[tuple[str, str]]:
+async def held_events(engine: Engine, client: Client, wire: Dialect) -> list[tuple[str, str]]:
+    """Of a stream that the engine keeps waiting until two keep-alives have come."""
+    engine.gate.clear()
     async with client.http.post(
         f"{client.origin}{client.session.path}{wire.path}", json=wire.ask(stream=True)
     ) as response:
         assert response.status == 200
-        return read_events(await response.read())
+        raw = start = await response.content.readany()
+        while raw.count(b"\n\n") < start.count(b"\n\n") + 2:
+            raw += await response.content.readany()
+        engine.gate.set()
+        return read_events(raw + await response.read())
 
 
 @in_each_dialect
@@ -239,16 +265,9 @@ async def test_a_stream_is_kept_alive_while_the_engine_works(
     engine: Engine, client: Client, wire: Dialect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(delivery, "KEEP_ALIVE_SECONDS", 0.02)
-    engine.gate.clear()
-    asking = asyncio.create_task(raw_events(client, wire))
-    await engine.arrived.wait()
-    await asyncio.sleep(0.1)
-    engine.gate.set()
-    events = await asking
-    short = await raw_events(client, wire)
-    assert len(events) >= len(short) + 2
-    reply = wire.accumulate(events)
+    reply = wire.accumulate(await held_events(engine, client, wire))
     assert wire.said(reply).text == "done" and reply["model"] == "adapter.v1"
+    assert client.session.transcript().turns[0].delivered
 
 
 @in_each_dialect
@@ -256,13 +275,8 @@ async def test_a_failure_after_keep_alives_is_an_error_event_and_no_end(
     engine: Engine, client: Client, wire: Dialect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(delivery, "KEEP_ALIVE_SECONDS", 0.02)
-    engine.gate.clear()
     engine.change = lambda reply: {"choices": []}
-    asking = asyncio.create_task(raw_events(client, wire))
-    await engine.arrived.wait()
-    await asyncio.sleep(0.05)
-    engine.gate.set()
-    *before, (name, data) = await asking
+    *before, (name, data) = await held_events(engine, client, wire)
     last = orjson.loads(data)
     if wire is MESSAGES:
         assert (name, last["error"]["type"]) == ("error", "api_error")

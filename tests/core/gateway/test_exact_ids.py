@@ -1,13 +1,13 @@
-"""Captured ids against what the scripted engine says that it sent, for 200 sessions at once."""
+"""Captured ids against what the scripted engine says that it sent, for many sessions at once."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from pathlib import Path
 from typing import Any
 
 import aiohttp
+import pytest
 from aiohttp import web
 
 from harness_adapters.gateway.guard.judge import Guard
@@ -20,7 +20,8 @@ from harness_adapters.serve.scripted.policy import Policy
 from harness_adapters.serve.scripted.sample import Sample
 from harness_adapters.serve.tokens import Call, Message
 
-SESSIONS, TURNS = 200, 4
+TURNS = 4
+FULL = (pytest.mark.full, pytest.mark.timeout(900))
 SHELL = {
     "type": "function",
     "function": {
@@ -31,17 +32,20 @@ SHELL = {
 
 
 class Telling(Policy):
-    """Answers each session with its own words, and keeps what it sampled for whom."""
+    """Answers each session with its own words, and keeps what it sampled for whom.
 
-    def __init__(self) -> None:
+    :param repeat: how often it says the session's word.
+    """
+
+    def __init__(self, repeat: int) -> None:
         super().__init__([], Play("nop"))
+        self.repeat = repeat
         self.sent: dict[str, list[list[int]]] = defaultdict(list)
 
     def reply(self, conversation: Conversation) -> Message:
         canary = conversation.messages[-1].text.split()[-1]
-        return Message(
-            "assistant", f"looking {canary}", (Call("bash", f'{{"command":"{canary}"}}'),)
-        )
+        said = " ".join([canary] * self.repeat)
+        return Message("assistant", said, (Call("bash", f'{{"command":"{canary}"}}'),))
 
     def sample(self, conversation: Conversation, body: Body, *, model: str) -> Sample:
         sample = super().sample(conversation, body, model=model)
@@ -71,28 +75,44 @@ async def converse(http: aiohttp.ClientSession, url: str, key: str, canary: str)
         ]
 
 
-async def test_captured_ids_are_the_ids_that_the_engine_sent_in_order(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("count", "repeat", "least"),
+    [
+        pytest.param(100, 1, 5_000, id="100"),
+        pytest.param(500, 60, 1_000_000, id="500", marks=FULL),
+    ],
+)
+async def test_captured_ids_are_the_ids_that_the_engine_sent_in_order(
+    count: int, repeat: int, least: int
+) -> None:
     """RF01, RF14: no id is wrong, missing, out of order or another session's."""
-    policy = Telling()
+    policy = Telling(repeat)
     runner, port = await serve(build_app(policy, model="m"))
     upstream = Upstream(f"http://127.0.0.1:{port}")
+    compared = 0
     try:
         async with Gateway(upstream=upstream, guard=Guard(()), port=0) as gateway:
-            sessions = [gateway.open_session(model="m") for _ in range(SESSIONS)]
-            async with aiohttp.ClientSession() as http:
+            sessions = [gateway.open_session(model="m") for _ in range(count)]
+            connector = aiohttp.TCPConnector(limit=0)
+            async with aiohttp.ClientSession(connector=connector) as http:
                 await asyncio.gather(
                     *(
-                        converse(http, gateway.url, session.key, f"canary{number}")
+                        converse(http, gateway.url, session.key, f"canary{number}x")
                         for number, session in enumerate(sessions)
                     )
                 )
             for number, session in enumerate(sessions):
                 transcript = session.transcript()
                 captured = [list(turn.sampled_ids) for turn in transcript.turns]
-                assert captured == policy.sent[f"canary{number}"]
+                assert captured == policy.sent[f"canary{number}x"]
                 assert len(captured) == TURNS and transcript.token_exact
+                heard = str([(turn.new_messages, turn.reply) for turn in transcript.turns])
+                own = heard.count(f"canary{number}x")
+                assert own == heard.count("canary") > TURNS * repeat
                 (row,) = transcript.rows()
                 trained = [i for i, loss in zip(row.ids, row.loss, strict=True) if loss]
                 assert trained == [token for ids in captured for token in ids]
+                compared += len(trained)
     finally:
         await runner.cleanup()
+    assert compared >= least

@@ -5,13 +5,11 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-import aiohttp
 import orjson
 import pytest
 from tests.core.gateway.conftest import BASH, Client, Engine, Open, accumulate, call, replying, user
 
 from harness_adapters.gateway import notice, server
-from harness_adapters.gateway.server import Gateway
 from harness_adapters.types import AuxiliaryRequest, Flag, Limits, Sampling
 
 ASK = {"model": "m", "messages": [user("go")], "tools": [BASH]}
@@ -250,29 +248,6 @@ async def test_closing_a_session_cancels_the_engines_work(engine: Engine, client
     status, error = await asking
     assert (status, error["error"]["code"]) == (401, "invalid_api_key")
     assert not client.session.transcript().turns
-
-
-async def test_a_client_that_leaves_on_the_terminal_event_loses_no_turn(
-    engine: Engine, gateway: Gateway
-) -> None:
-    """RF08: 200 times, each with a connection of its own."""
-    engine.say = replying({"content": "bye"})
-    missing = 0
-    for _ in range(200):
-        session = gateway.open_session(model="m")
-        async with (
-            aiohttp.ClientSession() as http,
-            http.post(
-                f"{gateway.url}{session.path}/v1/chat/completions", json={**ASK, "stream": True}
-            ) as response,
-        ):
-            async for line in response.content:
-                if b'"finish_reason":"stop"' in line:
-                    response.close()
-                    missing += len(session.transcript().turns) != 1
-                    break
-        session.close()
-    assert missing == 0
 
 
 async def test_a_slow_guard_holds_up_only_its_own_session(

@@ -20,7 +20,8 @@ def read_chat_messages(wire: Mapping[str, Any]) -> list[dict[str, Any]]:
     if not messages:
         raise Refused("'messages' must not be empty")
     for number, message in enumerate(messages):
-        _check_message(message, f"messages[{number}].")
+        if not _is_plain(message):
+            _check_message(message, f"messages[{number}].")
     return messages
 
 
@@ -45,6 +46,17 @@ def read_chat_tools(wire: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
             raise Refused(f"'tools[{number}].function.parameters' must be an object")
         tools[name] = tool
     return tools
+
+
+def _is_plain(message: Mapping[str, Any]) -> bool:
+    """Most of a history, which comes again with each request: text of one who makes no calls here,
+    and results."""
+    if type(message.get("content")) is not str:
+        return False
+    role = message.get("role")
+    if role == "tool":
+        return len(message) == 3 and type(message.get("tool_call_id")) is str
+    return len(message) == 2 and role in ROLES
 
 
 def _check_message(message: Mapping[str, Any], where: str) -> None:

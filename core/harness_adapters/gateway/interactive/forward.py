@@ -13,9 +13,10 @@ from multidict import CIMultiDict
 from yarl import URL
 
 from harness_adapters.errors import BadInput
+from harness_adapters.gateway.engine_http import CONNECT_SECONDS, IDLE_SECONDS
 from harness_adapters.gateway.failures import UpstreamError
-from harness_adapters.gateway.upstream import CONNECT_SECONDS, FAILURES, IDLE_SECONDS
 
+FAILURES = (aiohttp.ClientError, ConnectionError, TimeoutError)
 _HOP_BY_HOP = frozenset(
     (
         "connection",

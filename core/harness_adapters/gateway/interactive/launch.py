@@ -22,6 +22,7 @@ from harness_adapters.gateway.interactive.running import (
 )
 from harness_adapters.gateway.interactive.server import InteractiveGateway
 from harness_adapters.gateway.interactive.verdicts import Verdicts
+from harness_adapters.parts import make_guard
 from harness_adapters.plugins import BUILTIN, Plugins
 
 
@@ -43,31 +44,22 @@ class Plan:
     log: Path | None = None
 
 
-def make_guard(plugins: Plugins, names: Sequence[str] | None, project: Path) -> Guard:
+def guard_of(plugins: Plugins, names: Sequence[str] | None, project: Path) -> Guard:
     """The rules by name, and ``own_controls`` besides, without which the others are worth little.
 
     :raises PluginError: one of them is not there or does not start.
+    :raises BadInput: one is named twice.
     """
-    rules = []
-    for name in plugins.default_guards() if names is None else dict.fromkeys(names):
-        component = plugins.guards.get(name)
-        rules.append(
-            LoadedRule(
-                name=component.name,
-                rule=plugins.guards.create(name),
-                distribution=component.distribution,
-                version=component.version,
-            )
-        )
     folders = (str(project_file(project).parent.parent), str(gateways_folder()))
     own = LoadedRule(name="own_controls", rule=OwnControls(folders), distribution=BUILTIN)
-    return Guard([*rules, own])
+    return Guard([*make_guard(plugins, names).rules, own])
 
 
 def serve(plan: Plan, ready: Callable[[Running, InteractiveGateway], None]) -> None:
     """Serve until SIGINT, SIGTERM, SIGHUP or ``ha gateway stop``.
 
     :param ready: called once, when clients can connect.
+    :raises KeyboardInterrupt: SIGINT ended it; everything is closed by then.
     :raises BadInput: something in the plan does not fit; nothing was started.
     """
     import uvloop
@@ -75,9 +67,10 @@ def serve(plan: Plan, ready: Callable[[Running, InteractiveGateway], None]) -> N
     project = plan.project.resolve()
     if not project.is_dir():
         raise BadInput(f"no folder {plan.project}")
-    guard = make_guard(Plugins.load(), plan.guards, project)
+    guard = guard_of(Plugins.load(), plan.guards, project)
     decisions = GuardFile(project_file(project))
-    uvloop.run(_serve(plan, project, guard, decisions, ready))
+    if uvloop.run(_serve(plan, project, guard, decisions, ready)) is signal.SIGINT:
+        raise KeyboardInterrupt
 
 
 async def _serve(
@@ -86,7 +79,8 @@ async def _serve(
     guard: Guard,
     decisions: GuardFile,
     ready: Callable[[Running, InteractiveGateway], None],
-) -> None:
+) -> signal.Signals | None:
+    """The signal that ended it, if one did."""
     gateway = InteractiveGateway(
         plan.upstream,
         guard=guard,
@@ -109,12 +103,13 @@ async def _serve(
             project=str(project),
             started=time.time(),
         )
-        stop = asyncio.Event()
+        signals: asyncio.Queue[signal.Signals] = asyncio.Queue()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            asyncio.get_running_loop().add_signal_handler(number, stop.set)
+            asyncio.get_running_loop().add_signal_handler(number, signals.put_nowait, number)
         with announced(state):
             ready(state, gateway)
-            ends = [asyncio.ensure_future(one) for one in (stop.wait(), gateway.stopped())]
-            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
-            for end in ends:
-                end.cancel()
+            signalled = asyncio.ensure_future(signals.get())
+            stopped = asyncio.ensure_future(gateway.stopped())
+            await asyncio.wait((signalled, stopped), return_when=asyncio.FIRST_COMPLETED)
+            stopped.cancel()
+            return signalled.result() if signalled.done() else None

@@ -12,10 +12,9 @@ from aiohttp import web
 from harness_adapters.gateway.delivery import EVENT_STREAM
 from harness_adapters.gateway.failures import UpstreamError, WireError
 from harness_adapters.gateway.interactive.base import Stream, our_fault, unreadable
-from harness_adapters.gateway.interactive.forward import failed, response_headers
+from harness_adapters.gateway.interactive.forward import FAILURES, failed, response_headers
 from harness_adapters.gateway.interactive.sse import COMMENT, SseEvent, SseParser, encode
 from harness_adapters.gateway.interactive.wire_json import carries_call, read_object, write_json
-from harness_adapters.gateway.upstream import FAILURES
 
 log = logging.getLogger(__name__)
 

@@ -118,7 +118,12 @@ def test_log_only_blocks_nothing_and_a_log_is_written_when_asked(shell: Shell, m
     assert row["outcome"] == "would_block"
 
 
-def test_in_the_foreground_it_prints_the_lines_and_ends_on_ctrl_c(shell: Shell, model: str) -> None:
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 0), (signal.SIGHUP, 0)]
+)
+def test_in_the_foreground_it_prints_the_lines_and_ends_when_told(
+    shell: Shell, model: str, number: signal.Signals, code: int
+) -> None:
     with subprocess.Popen(
         [*HA, "gateway", "start", model],
         env=shell.env,
@@ -131,8 +136,9 @@ def test_in_the_foreground_it_prints_the_lines_and_ends_on_ctrl_c(shell: Shell, 
         said = ""
         while "permissions:" not in said:
             said += process.stderr.readline()
-        process.send_signal(signal.SIGINT)
-        assert process.wait(30) == 0
+        process.send_signal(number)
+        assert process.wait(30) == code
+        assert "Traceback" not in process.stderr.read()
     for harness in ("claude", "codex", "opencode", "pi", "hermes"):
         assert f"\n{harness}:\n" in said
     assert shell.ha("ls", "--json").json == {"gateways": []}
@@ -151,6 +157,7 @@ def test_several_gateways_are_told_apart(shell: Shell, model: str) -> None:
     [
         (("start", "not-a-url"), "must be an http(s) URL"),
         (("start", "https://a.example", "--guards", "tampr"), "did you mean 'tamper'"),
+        (("start", "https://a.example", "--guards", "tamper,tamper"), "named twice"),
         (("start", "https://a.example", "--host", "0.0.0.0"), "--admin-key"),
         (("start", "https://a.example", "--project", "nowhere"), "no folder nowhere"),
         (("start", "https://a.example", "--log", "no/such/folder/x"), "cannot write"),
