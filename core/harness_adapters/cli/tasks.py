@@ -1,4 +1,4 @@
-"""``ha tasks``: make task bundles."""
+"""``ha tasks``: make, bring, check and look at task bundles."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from pathlib import Path
 import click
 
 from harness_adapters.cli.output import json_option, print_json, stderr
+from harness_adapters.cli.tasks_check import check
+from harness_adapters.cli.tasks_import import import_
+from harness_adapters.cli.tasks_look import show, split, stats
 
 
 @click.group()
@@ -22,16 +25,20 @@ def command() -> None:
 @click.option(
     "--tables", type=int, default=60, show_default=True, help="How many tables to ask about."
 )
-@click.option("--split", metavar="train|dev|test", help="Only tables of this split.")
+@click.option("--split", "of", metavar="train|dev|test", help="Only tables of this split.")
 @json_option
 def generate(
-    out: Path, kind: str, count: int, seed: int, tables: int, split: str | None, as_json: bool
+    out: Path, kind: str, count: int, seed: int, tables: int, of: str | None, as_json: bool
 ) -> None:
     """Write COUNT generated data questions as task bundles into the new folder OUT."""
     from harness_adapters.tasks import questions
 
-    made = questions.generate(seed, count, tables=tables, split=split)
+    made = questions.generate(seed, count, tables=tables, split=of)
     written = questions.write_bundles(made, out)
     stderr().print(f"{written} {kind} tasks in {out}", soft_wrap=True)
     if as_json:
         print_json({"out": str(out), "kind": kind, "written": written})
+
+
+for _one in (check, stats, show, split, import_):
+    command.add_command(_one)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import posixpath
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from harness_adapters.errors import AgentError, InfraError
@@ -125,7 +126,8 @@ class SupervisedSandbox:
                 timed_out = True
                 await program.kill()
             except BaseException:
-                await program.kill()
+                with suppress(InfraError):  # what ended this, mostly a cancellation, goes first
+                    await program.kill()
                 raise
         return ExecResult(
             returncode=program.returncode,

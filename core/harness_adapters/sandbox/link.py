@@ -95,11 +95,15 @@ class Link:
             return int(await ready)
 
     async def close(self) -> None:
-        """End the supervisor, and with it all that runs there; more than once is no error."""
+        """End the supervisor, and with it all that runs there; more than once is no error.
+
+        One that does not end by itself, on a busy machine or with much to end, is killed.
+        """
         self._stdin.close()
         try:
-            async with asyncio.timeout(_CLOSE_SECONDS):
-                await self._process.wait()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_CLOSE_SECONDS):
+                    await self._process.wait()
         finally:
             if self._process.returncode is None:
                 with suppress(ProcessLookupError):

@@ -23,6 +23,8 @@ from typing import Any
 from harness_adapters.errors import MissingPrerequisite
 
 PREFIX = "ha-"  # of every folder and cgroup that may be reaped
+_MAX_SOCKET_PATH = 107  # the kernel's limit
+_SOCKET_NAME = 16  # room for a name below the folder
 
 
 def state_folder() -> Path:
@@ -73,8 +75,14 @@ class Lease:
 
 @contextmanager
 def leased_folder(purpose: str) -> Iterator[Path]:
-    """A private temporary folder, removed at the end or, after a ``SIGKILL``, by ``reap()``."""
-    folder = Path(tempfile.gettempdir()) / f"{PREFIX}{purpose}-{secrets.token_hex(8)}"
+    """A private temporary folder, removed at the end or, after a ``SIGKILL``, by ``reap()``.
+
+    Its path leaves room for a unix socket in it: below ``/tmp`` where ``TMPDIR`` is too long.
+    """
+    name = f"{PREFIX}{purpose}-{secrets.token_hex(8)}"
+    folder = Path(tempfile.gettempdir()) / name
+    if len(os.fsencode(folder)) > _MAX_SOCKET_PATH - _SOCKET_NAME:
+        folder = Path("/tmp") / name
     lease = Lease.take(folders=(folder,))
     try:
         folder.mkdir(mode=0o700)

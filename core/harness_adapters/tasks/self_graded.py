@@ -14,6 +14,7 @@ from harness_adapters.sandbox.base import (
     User,
 )
 from harness_adapters.tasks.policy import task_policy
+from harness_adapters.tasks.subject import conditions
 from harness_adapters.tasks.subject.values import strict_loads
 from harness_adapters.tasks.workspace import (
     MAX_TREE_BYTES,
@@ -119,7 +120,7 @@ def _spec(task: Task) -> SandboxSpec:
         workdir=task.workdir,
         writable=writable,
         hidden=(task.path,),
-        environment=task.environment,
+        environment={**task.environment, **conditions.current().environment},
     )
 
 

@@ -11,6 +11,7 @@ from ha_task_qa.grading import Expected, fold, grade
 from harness_adapters import (
     AgentError,
     BrokenTask,
+    FileEntry,
     Options,
     Sandbox,
     SandboxProvider,
@@ -20,6 +21,7 @@ from harness_adapters import (
 )
 from harness_adapters.options import check_options
 from harness_adapters.tasks.contents import read_text
+from harness_adapters.tasks.kind_options import kind_options
 from harness_adapters.tasks.policy import task_policy
 from harness_adapters.tasks.task_toml import explain
 from harness_adapters.tasks.workspace import put_files
@@ -53,17 +55,33 @@ class Qa:
         check_options("task kind qa", options)
 
     def check(self, task: Task) -> None:
-        _options(task)
+        kind_options(task, QaOptions)
         _expected(task)
 
     def policy(self, task: Task) -> TaskPolicy:
         return task_policy(task)
 
+    def degenerate(self, task: Task) -> dict[str, dict[str, FileEntry]]:
+        """Answers that say nothing, or everything at once."""
+        value = _expected(task).value
+        right = [str(part) for part in (value if isinstance(value, tuple) else (value,))]
+        place = kind_options(task, QaOptions).answer_file
+        answers = {
+            "empty answer": "",
+            "the question as answer": task.instruction,
+            "the answer among others": "\n".join(f"It may be {a}." for a in ("7", *right, "none")),
+            "the answer in a sentence": f"I thought of 41, but the answer is {', '.join(right)}.",
+        }
+        return {
+            name: {place: FileEntry(content=answer.encode())} for name, answer in answers.items()
+        }
+
     async def prepare(self, task: Task, sandbox: Sandbox) -> None:
         await put_files(task, sandbox)
 
     async def verify(self, task: Task, left: Sandbox, sandboxes: SandboxProvider) -> Verdict:
-        expected, place = _expected(task), posixpath.join(task.workdir, _options(task).answer_file)
+        expected, options = _expected(task), kind_options(task, QaOptions)
+        place = posixpath.join(task.workdir, options.answer_file)
         try:
             content = await left.read_file(place, max_bytes=MAX_ANSWER_BYTES)
         except AgentError as error:
@@ -82,15 +100,6 @@ class Qa:
 
 def _wrong(detail: str) -> Verdict:
     return Verdict(passed=False, score=0.0, detail=detail)
-
-
-def _options(task: Task) -> QaOptions:
-    try:
-        return QaOptions.model_validate(dict(task.options))
-    except ValidationError as error:
-        known = QaOptions.model_fields
-        text = explain(error, table="metadata.harness_adapters.qa", known=known)
-        raise BrokenTask(f"{task.path / 'task.toml'}: {text}") from None
 
 
 def _expected(task: Task) -> Expected:

@@ -2,8 +2,10 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -35,6 +37,18 @@ def test_a_leased_folder_is_private_and_goes_away(state_folder: Path) -> None:
         assert folder.exists()
     assert not folder.exists()
     assert list(state_folder.rglob("*.lease")) == []
+
+
+def test_a_socket_fits_into_a_leased_folder_wherever_temporary_files_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for length in (1, 40, 80, 200):
+        place = tmp_path / ("x" * length)
+        place.mkdir()
+        monkeypatch.setattr(tempfile, "tempdir", str(place))
+        with leased_folder("gateway") as folder, socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(str(folder / "gateway.sock"))
+        assert not folder.exists()
 
 
 def test_what_a_dead_owner_left_is_reaped_once(tmp_path: Path, state_folder: Path) -> None:

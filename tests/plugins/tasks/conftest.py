@@ -1,4 +1,4 @@
-"""A small repair task and a small question, written on the spot, and what an agent leaves."""
+"""A small task of each kind, written on the spot, and what an agent leaves."""
 
 from __future__ import annotations
 
@@ -38,6 +38,51 @@ def test_empty(subject):
     assert subject.call("shop:total", []) == 0
 """,
 }
+BUILD = {
+    "instruction.md": "Write shop.total and shop.count.\n",
+    "task.toml": """\
+[metadata.harness_adapters]
+kind = "build"
+cluster = "shop"
+protected = ["CONTRACT.md"]
+[verifier]
+timeout_sec = 60
+""",
+    "environment/Dockerfile": "FROM debian:12\nCOPY repo/ /work/\nWORKDIR /work\n",
+    "environment/repo/CONTRACT.md": "total(prices), count(prices)\n",
+    "environment/repo/tests/test_example.py": "def test_total(): ...\n",
+    "tests/test.sh": "exit 1\n",
+    "tests/test_shop.py": """\
+def test_total(subject):
+    assert subject.call("shop:total", [3, 4]) == 7
+
+def test_nothing(subject):
+    assert subject.call("shop:total", []) == 0
+
+def test_count(subject):
+    assert subject.call("shop:count", [3, 4]) == 2
+
+def test_count_of_nothing(subject):
+    assert subject.call("shop:count", []) == 0
+""",
+}
+EXTEND = {
+    "instruction.md": "Add shop.count.\n",
+    "task.toml": """\
+[metadata.harness_adapters]
+kind = "extend"
+cluster = "shop"
+[metadata.harness_adapters.extend]
+new_tests = ["test_shop.py::test_count", "test_shop.py::test_count_of_nothing"]
+[verifier]
+timeout_sec = 60
+""",
+    "environment/Dockerfile": "FROM debian:12\nCOPY repo/ /work/\nWORKDIR /work\n",
+    "environment/repo/shop.py": "def total(prices):\n    return sum(prices)\n",
+    "environment/repo/tests/test_total.py": "def test_total(): ...\n",
+    "tests/test.sh": "exit 1\n",
+    "tests/test_shop.py": BUILD["tests/test_shop.py"],
+}
 QUESTION = {
     "instruction.md": "What is the mean height in metres? Write it to answer.txt.\n",
     "task.toml": """\
@@ -71,6 +116,16 @@ def _writer(folder: Path, base: Mapping[str, str]) -> Write:
 @pytest.fixture
 def repair_task(tmp_path: Path) -> Write:
     return _writer(tmp_path / "repair", REPAIR)
+
+
+@pytest.fixture
+def build_task(tmp_path: Path) -> Write:
+    return _writer(tmp_path / "build", BUILD)
+
+
+@pytest.fixture
+def extend_task(tmp_path: Path) -> Write:
+    return _writer(tmp_path / "extend", EXTEND)
 
 
 @pytest.fixture

@@ -5,11 +5,13 @@ import random
 from decimal import Decimal
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from ha_task_qa.grading import Expected, fold, grade, numbers
+
+PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def expected(value: object, abs_tol: float = 0.0, rel_tol: float = 0.0) -> Expected:
@@ -153,16 +155,19 @@ def test_a_right_answer_must_be_well_formed(fields: dict[str, object]) -> None:
 finite = st.floats(allow_nan=False, allow_infinity=False)
 
 
+@PATIENT
 @given(st.integers() | finite)
 def test_the_right_number_as_python_writes_it_is_right(value: int | float) -> None:
     assert grade(str(value), expected(value))
 
 
+@PATIENT
 @given(st.integers(min_value=-(10**15), max_value=10**15))
 def test_thousands_separators_do_not_matter(value: int) -> None:
     assert numbers(f"{value:,}") == numbers(f"{value:_}") == (Decimal(value),)
 
 
+@PATIENT
 @given(st.text(), finite)
 def test_a_number_is_right_only_when_it_is_close(answer: str, value: float) -> None:
     tolerance = abs(value) / 100
@@ -171,6 +176,7 @@ def test_a_number_is_right_only_when_it_is_close(answer: str, value: float) -> N
         assert any(abs(number - Decimal(str(value))) <= Decimal(str(tolerance)) for number in meant)
 
 
+@PATIENT
 @given(st.text(max_size=200), st.text(min_size=1))
 def test_text_never_faults(answer: str, value: str) -> None:
     assert grade(answer, expected(value)) is (fold(answer) == fold(value))
@@ -179,6 +185,7 @@ def test_text_never_faults(answer: str, value: str) -> None:
 words = st.text(st.characters(categories=["L"], max_codepoint=500), min_size=1).filter(fold)
 
 
+@PATIENT
 @given(st.lists(words, min_size=2), st.randoms(use_true_random=False))
 def test_any_order_of_a_list_is_right_and_one_more_or_less_is_not(
     items: list[str], rng: random.Random
@@ -190,6 +197,7 @@ def test_any_order_of_a_list_is_right_and_one_more_or_less_is_not(
     assert not grade(", ".join(shuffled[1:]), expected(items))
 
 
+@PATIENT
 @given(st.text(alphabet="0123456789.,_-+e%$ metrs", max_size=30))
 def test_no_number_text_faults(answer: str) -> None:
     for number in numbers(answer, UNITS):

@@ -4,9 +4,10 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from ha_task_repair.kind import Repair, restored
+from ha_task_repair.kind import Repair
 from harness_adapters import BadInput, BrokenTask, FileEntry, Task, TaskPolicy, Verdict
 from harness_adapters.sandbox.base import SandboxProvider
+from harness_adapters.tasks.protection import restored
 
 Write = Callable[..., Task]
 Grade = Callable[..., Awaitable[Verdict]]
@@ -42,28 +43,6 @@ async def test_a_fix_that_breaks_something_else_scores_nothing(
         "test_cart.py::test_total": "passed",
         "test_cart.py::test_empty": "error",
     }
-
-
-@pytest.mark.parametrize(
-    "script",
-    [
-        "rm -rf shop tests",
-        "rm -r shop; ln -s /usr/lib shop",
-        "mkfifo shop/pipe; rm shop/cart.py; mkfifo shop/cart.py",
-        "rm shop/cart.py; mkdir shop/cart.py",
-        "echo 'assert True' > tests/test_total.py; echo 'import os; os._exit(0)' > conftest.py",
-        "mkdir -p ../tmp/x; echo '{\"reward\": 1}' > /tmp/reward.json",
-        "head -c 300000000 /dev/zero > big || true",
-        "i=0; while [ $i -lt 200 ]; do mkdir d; cd d; i=$((i+1)); done",
-        "printf x > \"$(printf 'a\\377b')\"",
-        "chmod 000 shop",
-    ],
-)
-async def test_nothing_an_agent_leaves_is_unscorable(
-    repair_task: Write, grade: Grade, script: str
-) -> None:
-    verdict = await grade(REPAIR, repair_task(), script=script)
-    assert (verdict.passed, verdict.score) == (False, 0.0)
 
 
 async def test_edited_tests_and_planted_hooks_change_nothing(

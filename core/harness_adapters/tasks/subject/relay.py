@@ -23,9 +23,11 @@ class Relay:
     """One per test run. After three calls that hang, all later ones fail at once.
 
     :param call_seconds: for one call, start of the process included.
+    :param before: Python source that every process runs first.
     """
 
-    def __init__(self, *, call_seconds: float) -> None:
+    def __init__(self, *, call_seconds: float, before: str = "") -> None:
+        self._before = before
         self._code: Sandbox | None = None
         self._import_from: list[str] = []
         self._call_seconds = call_seconds
@@ -66,7 +68,8 @@ class Relay:
         code = self._code
         if code is None or self._timeouts >= MAX_TIMEOUTS:
             return _no_answer("not called, since earlier calls hung")
-        request = json.loads(line) | {"import_from": self._import_from}
+        ours = {"import_from": self._import_from, "before": self._before}
+        request = json.loads(line) | ours
         try:
             async with asyncio.timeout(self._call_seconds):
                 reply = await self._ask(code, json.dumps(request).encode() + b"\n")

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from harness_adapters.tasks.subject.values import strict_loads
+from harness_adapters.types import Verdict
 
 MAX_REPORT_BYTES = 8 * 1024 * 1024
 OUTCOMES = ("passed", "failed", "error", "skipped")
@@ -30,6 +31,27 @@ class TestReport:
     @property
     def not_passed(self) -> tuple[str, ...]:
         return tuple(name for name, result in self.results.items() if result != "passed")
+
+    def share(self, tests: Collection[str] | None = None) -> float:
+        """Of these tests, by default of all, the part that passed, 0 to 1."""
+        counted = self.results if tests is None else tests
+        return sum(self.results.get(name) == "passed" for name in counted) / max(1, len(counted))
+
+    def verdict(self, score: float) -> Verdict:
+        """The verdict with this score, or 0 where nothing counts; what failed is its detail."""
+        if self.broke:
+            return Verdict(
+                passed=False,
+                score=0.0,
+                detail=self.broke,
+                broke_verifier=True,
+                tests=self.results,
+            )
+        detail = ""
+        if failed := self.not_passed:
+            detail = f"{len(failed)} of {len(self.results)} tests did not pass; {failed[0]}: "
+            detail += self.reasons.get(failed[0], "")
+        return Verdict(passed=score == 1.0, score=score, detail=detail, tests=self.results)
 
 
 def judge(

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import re
 import socket
 import sys
@@ -32,6 +33,7 @@ if __name__ == "__main__":
     SETTINGS: dict[str, Any] = json.loads(sys.stdin.buffer.readline())
     sys.path.insert(0, SETTINGS["site"])
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    exec(compile(SETTINGS["before"], "<before>", "exec"), {"__name__": "before"})  # noqa: S102
 
 import pytest
 
@@ -115,6 +117,7 @@ class Recorder:
         self._subject = Subject(("127.0.0.1", settings["port"]), settings["call_seconds"])
         self._report = settings["report"]
         self._nonce = settings["nonce"]
+        self._order = settings["order"]
         self._collected: list[str] = []
         self._results: dict[str, list[str]] = {}
 
@@ -124,6 +127,8 @@ class Recorder:
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        if self._order is not None:
+            random.Random(self._order).shuffle(items)
         self._collected = [item.nodeid for item in items]
 
     def pytest_collectreport(self, report: CollectReport) -> None:

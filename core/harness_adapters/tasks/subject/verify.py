@@ -20,6 +20,8 @@ from harness_adapters.sandbox.base import (
     SandboxSpec,
     User,
 )
+from harness_adapters.tasks.subject import conditions
+from harness_adapters.tasks.subject.conditions import Conditions
 from harness_adapters.tasks.subject.relay import Relay
 from harness_adapters.tasks.subject.report import MAX_REPORT_BYTES, TestReport, judge
 from harness_adapters.tasks.workspace import (
@@ -30,7 +32,7 @@ from harness_adapters.tasks.workspace import (
 )
 from harness_adapters.types import Task
 
-CALL_SECONDS = 15.0  # generous: a busy machine starts a process slowly
+CALL_SECONDS = 30.0  # generous: a busy machine starts a process slowly
 SITE = "/opt/ha/site"  # where a sandbox has pytest
 RUNNER = Path(__file__).with_name("runner.py")
 
@@ -56,13 +58,14 @@ async def verify_tests(
     :raises InfraError: no sandbox opens, or the one that holds none of the agent's code fails.
     """
     nonce, canary = secrets.token_hex(16), f"test_ha_canary_{secrets.token_hex(8)}"
-    relay = Relay(call_seconds=CALL_SECONDS)
+    under = conditions.current()
+    relay = Relay(call_seconds=CALL_SECONDS, before=under.before)
     report: TestReport | None = None
     try:
         async with AsyncExitStack() as stack:
             outlet = await stack.enter_async_context(relay.listening())
-            tests = await stack.enter_async_context(sandboxes.open(_tests_spec(outlet)))
-            code = await stack.enter_async_context(sandboxes.open(_code_spec(task)))
+            tests = await stack.enter_async_context(sandboxes.open(_tests_spec(outlet, under)))
+            code = await stack.enter_async_context(sandboxes.open(_code_spec(task, under)))
             await _put_tests(tests, tests_dir, canary)
             try:
                 await put_files(task, code, user=User.OWNER, without=task.workdir)
@@ -71,7 +74,7 @@ async def verify_tests(
                 report = TestReport(broke=f"the tree cannot be put into a fresh sandbox: {error}")
                 return report
             relay.connect(code, [task.workdir, posixpath.join(task.workdir, "src")])
-            ran = await _run_tests(tests, nonce, seconds)
+            ran = await _run_tests(tests, nonce, seconds, under)
             try:
                 await code.freeze()
             except HarnessAdaptersError:
@@ -90,17 +93,19 @@ async def verify_tests(
         return report  # what the agent's code did to its own sandbox must not save it from its 0
 
 
-def _tests_spec(outlet: Path) -> SandboxSpec:
+def _tests_spec(outlet: Path, under: Conditions) -> SandboxSpec:
     writable = {"/tests": MAX_TREE_BYTES, "/verdict": 16 * MIB, "/tmp": 256 * MIB}
-    return SandboxSpec(workdir="/tests", writable=writable, outlet=outlet)
+    return SandboxSpec(
+        workdir="/tests", writable=writable, outlet=outlet, environment=under.environment
+    )
 
 
-def _code_spec(task: Task) -> SandboxSpec:
+def _code_spec(task: Task, under: Conditions) -> SandboxSpec:
     return SandboxSpec(
         workdir=task.workdir,
         writable=writable_folders(task) | {task.workdir: 2 * MAX_TREE_BYTES},
         hidden=(task.path,),
-        environment=task.environment,
+        environment={**task.environment, **under.environment},
     )
 
 
@@ -127,9 +132,11 @@ async def _put_tests(tests: Sandbox, tests_dir: Path, canary: str) -> None:
     await tests.put(verdict, at="/verdict", user=User.TESTS)
 
 
-async def _run_tests(tests: Sandbox, nonce: str, seconds: float) -> ExecResult:
+async def _run_tests(tests: Sandbox, nonce: str, seconds: float, under: Conditions) -> ExecResult:
     settings = {
         "nonce": nonce,
+        "before": under.before,
+        "order": under.order,
         "port": urlsplit(tests.outlet_url).port,
         "call_seconds": CALL_SECONDS + 5,  # the relay ends a call; this only catches its silence
         "site": tests.path(SITE),

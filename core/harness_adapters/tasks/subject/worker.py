@@ -38,6 +38,8 @@ def main() -> None:
 
 
 def carry_out(request: dict[str, Any]) -> object:
+    if before := request.get("before"):
+        exec(compile(before, "<before>", "exec"), {"__name__": "before"})  # noqa: S102
     sys.path[:0] = [path for path in request["import_from"] if os.path.isdir(path)]  # noqa: PTH112
     if "source" in request:
         names: dict[str, Any] = {"__name__": "__subject__"}

@@ -1,0 +1,161 @@
+"""The layout of a suite: ``registry.json``, ``manifest.parquet``, ``tasks/<id>/``. All but
+instruction and gold answer may be missing."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from harness_adapters.errors import BadInput, BrokenTask
+from harness_adapters.tasks.bundle import MAX_INSTRUCTION_BYTES
+from harness_adapters.tasks.contents import read_text
+from harness_adapters.tasks.task_toml import MAX_BYTES
+
+MAX_REGISTRY_BYTES = 64 * 1024 * 1024
+DEFAULT_SECONDS = 900.0
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
+_SPLITS = {"train": "train", "eval": "dev", "dev": "dev", "validation": "dev", "test": "test"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteTask:
+    """One task as the suite has it.
+
+    :param gold: the right answer, as text.
+    :param source: what tasks about the same data share.
+    :param bucket: where the input files are, ``owner/name``; empty where nothing says so.
+    :param prefix: folder in the bucket.
+    """
+
+    name: str
+    instruction: str
+    gold: str
+    source: str
+    difficulty: str
+    bucket: str
+    prefix: str
+    seconds: float
+
+
+def read_suite(root: Path) -> tuple[list[SuiteTask], list[BrokenTask]]:
+    """Every task of a suite in the order of its names, and those that cannot be used.
+
+    :raises BadInput: the folder holds no suite.
+    """
+    manifest = _manifest(root)
+    found: list[SuiteTask] = []
+    broken: list[BrokenTask] = []
+    folders = _folders(root)
+    if not folders:
+        raise BadInput(f"{root}: no suite in it (neither a registry.json nor a tasks/ folder)")
+    for name, folder in sorted(folders.items()):
+        try:
+            found.append(_read(name, folder, manifest.get(name, {})))
+        except BrokenTask as error:
+            broken.append(error)
+    return found, broken
+
+
+def split_of(name: str) -> str:
+    """The split that a suite's name says, ``train`` where it says none."""
+    words = re.split(r"[^a-z]+", name.casefold())
+    return next((_SPLITS[word] for word in reversed(words) if word in _SPLITS), "train")
+
+
+def _folders(root: Path) -> dict[str, Path]:
+    found: dict[str, Path] = {}
+    registry = root / "registry.json"
+    if registry.is_file():
+        try:
+            suites = json.loads(read_text(registry, max_bytes=MAX_REGISTRY_BYTES))
+        except (ValueError, RecursionError) as error:
+            raise BadInput(f"{registry}: no JSON: {error}") from None
+        for suite in suites if isinstance(suites, list) else [suites]:
+            for task in suite.get("tasks", []) if isinstance(suite, dict) else []:
+                name, path = str(task.get("name", "")), str(task.get("path", ""))
+                if path and not path.startswith("/") and ".." not in path.split("/"):
+                    found[name or Path(path).name] = root / path
+    tasks = root / "tasks"
+    if tasks.is_dir():
+        known = {os.fspath(folder) for folder in found.values()}
+        for folder in tasks.iterdir():
+            if (folder / "task.toml").is_file() and os.fspath(folder) not in known:
+                found[folder.name] = folder
+    return found
+
+
+def _read(name: str, folder: Path, row: Mapping[str, Any]) -> SuiteTask:
+    path = folder / "task.toml"
+    if not _NAME.fullmatch(name):
+        raise BrokenTask(f"{folder}: {name!r} is no name of a task")
+    try:
+        toml = tomllib.loads(read_text(path, max_bytes=MAX_BYTES))
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise BrokenTask(f"{path}: not valid TOML: {error}") from None
+    metadata = _table(toml, "metadata")
+    graded, seen = _table(toml, "verifier", "env"), _table(toml, "environment", "env")
+    golds = [metadata.get("gold_answer"), graded.get("EXPECTED_ANSWER"), row.get("gold_answer")]
+    gold = {_text(one) for one in golds if one is not None and _text(one)}
+    if not gold:
+        raise BrokenTask(f"{path}: no gold answer ([metadata] gold_answer, EXPECTED_ANSWER)")
+    if len(gold) > 1:
+        raise BrokenTask(f"{path}: two different gold answers, {' and '.join(sorted(gold))}")
+    instruction = read_text(folder / "instruction.md", max_bytes=MAX_INSTRUCTION_BYTES)
+    if not instruction.strip():
+        raise BrokenTask(f"{folder / 'instruction.md'}: it is empty")
+    source = metadata.get("kaggle_dataset_name") or row.get("kaggle_dataset_name") or name
+    seconds = _table(toml, "agent").get("timeout_sec", DEFAULT_SECONDS)
+    return SuiteTask(
+        name=name,
+        instruction=instruction,
+        gold=next(iter(gold)),
+        source=_text(source),
+        difficulty=_text(metadata.get("difficulty_tier", row.get("difficulty_tier", ""))),
+        bucket=_literal(seen.get("HF_BUCKET")),
+        prefix=_literal(seen.get("BUCKET_PREFIX")),
+        seconds=float(seconds) if isinstance(seconds, int | float) else DEFAULT_SECONDS,
+    )
+
+
+def _manifest(root: Path) -> dict[str, Mapping[str, Any]]:
+    """Rows of ``manifest.parquet`` by the name of their task, where there is one."""
+    path = root / "manifest.parquet"
+    if not path.is_file():
+        return {}
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        rows = pyarrow.parquet.read_table(path).to_pylist()
+    except (pyarrow.ArrowException, OSError) as error:
+        raise BadInput(f"{path}: cannot be read: {error}") from None
+    keys = ("name", "task_name", "task_id", "id")
+    return {
+        _text(row[key]).rpartition("/")[2]: row
+        for row in rows
+        for key in keys
+        if row.get(key) is not None
+    }
+
+
+def _table(toml: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
+    found: Any = toml
+    for name in names:
+        found = found.get(name) if isinstance(found, Mapping) else None
+    return found if isinstance(found, Mapping) else {}
+
+
+def _text(value: object) -> str:
+    return str(value).strip()
+
+
+def _literal(value: object) -> str:
+    """A value that is written there, not one to be filled in (``${NAME}``)."""
+    text = _text(value) if isinstance(value, str) else ""
+    return "" if "$" in text else text
