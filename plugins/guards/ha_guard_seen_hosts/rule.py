@@ -2,19 +2,31 @@
 
 Catches URLs and bare names given to network programs, hub clients, raw sockets and fetch tools,
 when no system or user text, and no file or page that the model did not write itself, named the
-host: repeating, decoding or writing down a host does not make it known. Leaves alone: loopback,
+host: repeating, decoding or writing down a host does not make it known. In daily use only what
+sends files or output away is blocked. Leaves alone: loopback,
 hosts that the task allows, package indexes, and hosts in text that nothing connects to.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from typing import ClassVar
+from urllib.parse import unquote
 
-from harness_adapters import BadInput, ConnectHost, Finding, Ledger, Options, Severity, ToolCall
+from harness_adapters import (
+    BadInput,
+    ConnectHost,
+    Finding,
+    Ledger,
+    Options,
+    Severity,
+    ToolCall,
+    WritePath,
+)
 from harness_adapters.gateway.guard.checks import Checks, first_block
-from harness_adapters.gateway.guard.hosts import is_loopback, tidy_host
+from harness_adapters.gateway.guard.hosts import hosts_in, is_loopback, tidy_host
 
 _PACKAGE_INDEXES = (
     "pypi.org", "files.pythonhosted.org", "registry.npmjs.org", "registry.yarnpkg.com",
@@ -36,6 +48,17 @@ _SAME_SITE = (
 )  # fmt: skip
 
 
+# Files that tell programs of the machine where to go.
+_REDIRECTS = re.compile(
+    r"/etc/(?:hosts|resolv\.conf|apt/.*|yum\.repos\.d/.*|pip\.conf|npmrc|gitconfig|wgetrc"
+    r"|environment)\Z"
+    r"|(?:/root|/home/[^/]+|/Users/[^/]+)/(?:\.pip/pip\.conf|\.config/pip/pip\.conf|\.npmrc"
+    r"|\.gitconfig"
+    r"|\.ssh/config|\.curlrc|\.wgetrc|\.config/uv/uv\.toml|\.condarc|\.yarnrc(?:\.yml)?"
+    r"|\.cargo/config\.toml)\Z"
+)
+
+
 class SeenHosts:
     """Options: ``severity``; ``allowed_hosts``, patterns (``*.example.com``) beside the task's;
     ``package_indexes`` (``true``): whether these may be reached unasked."""
@@ -43,6 +66,8 @@ class SeenHosts:
     checks: ClassVar[Mapping[str, str]] = {
         "unseen_host": "a connection to a host that nobody but the model named; "
         "in daily use only flagged, since finding pages is part of the work",
+        "sends_away": "files or output of this machine are sent to a host that nobody but the "
+        "model named; blocked in daily use too",
         "hidden_host": "a connection to a host that the call hides in an unknown variable; "
         "in daily use only flagged",
     }
@@ -71,7 +96,15 @@ class SeenHosts:
                         at_most=at_most,
                     )
                 )
-            elif not self._known(host, ledger):
+            elif self._known(host, ledger):
+                pass
+            elif action.sends:
+                findings.append(
+                    self._checks.found(
+                        "sends_away", f"sends something to {action.host}", action.span
+                    )
+                )
+            else:
                 findings.append(
                     self._checks.found(
                         "unseen_host",
@@ -80,6 +113,29 @@ class SeenHosts:
                         at_most=at_most,
                     )
                 )
+            for inner in hosts_in(unquote(action.address))[1:]:  # an address within an address
+                if not self._known(inner.removeprefix("www."), ledger):
+                    findings.append(
+                        self._checks.found(
+                            "unseen_host",
+                            f"nobody named {inner} before, which {action.host} is to reach",
+                            action.span,
+                            at_most=at_most,
+                        )
+                    )
+        for write in call.of(WritePath):
+            if write.content is None or not _REDIRECTS.match(write.path):
+                continue
+            for host in hosts_in(write.content[:65536], bare=True):
+                if not self._known(host.removeprefix("www."), ledger):
+                    findings.append(
+                        self._checks.found(
+                            "unseen_host",
+                            f"{write.path} sends programs to {host}, which nobody named",
+                            write.span,
+                            at_most=at_most,
+                        )
+                    )
         return first_block(findings)
 
     def _known(self, host: str, ledger: Ledger) -> bool:

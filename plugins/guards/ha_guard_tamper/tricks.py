@@ -6,91 +6,182 @@ Only what has no honest use in code under test is listed, so this misses more th
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+
+from ha_guard_tamper.python_tricks import python_trick
 
 _MAX_TEXT = 256 * 1024
-_HINT = re.compile(
-    r"__eq__|__ne__|_exit|PYTEST|pytest|time\.|timer|assert|_getframe|co_filename|sys\.modules|TestCase|settrace"
+# Of other languages: files, what stands in them, and what it does.
+_JS = r"\.(?:js|jsx|ts|tsx|mjs|cjs)\Z"
+_EQUAL = "an object that equals everything"
+_ENDS = "ends the process as if all were well"
+_NOTICES = "behaves otherwise under test"
+_CLOCK = "replaces the clock"
+_OTHERS: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = tuple(
+    (re.compile(files), re.compile("|".join(texts), re.MULTILINE), meaning)
+    for files, texts, meaning in (
+        (
+            _JS,
+            (
+                r"^\s*(?:(?:globalThis|global|window)\.)?(?:Date\.now|performance\.now"
+                r"|process\.hrtime(?:\.bigint)?)\s*=[^=]",
+                r"^\s*(?:globalThis|global|window)\.(?:Date|setTimeout|setInterval|performance)"
+                r"\s*=[^=]",
+                r"(?:spyOn|stub|replace)\(\s*(?:Date|performance|global\w*)\s*,\s*['\"]"
+                r"(?:now|Date|setTimeout)",
+                r"defineProperty\(\s*(?:Date|performance|globalThis|global)\s*,\s*['\"]"
+                r"(?:now|Date|performance)",
+            ),
+            _CLOCK,
+        ),
+        (
+            _JS,
+            (
+                r"^\s*(?:(?:globalThis|global)\.)?(?:expect|assert(?:\.\w+)?|describe|it|test)"
+                r"\s*=[^=>]",
+                r"\bexpect\.extend\(|Object\.is\s*=[^=]|(?:assert|expect)\.prototype\.\w+\s*=[^=]",
+                r"process\.exit\s*=[^=]|(?:jest|vi)\.(?:mock|fn|spyOn)\(",
+            ),
+            "replaces what tests assert with",
+        ),
+        (
+            _JS,
+            (
+                r"JEST_WORKER_ID|\bVITEST\b|process\.env\.NODE_ENV\s*={2,3}\s*['\"]test['\"]",
+                r"typeof\s+(?:jest|describe|it|expect)\s*!==?\s*['\"]undefined",
+                r"process\.argv[^\n]*(?:jest|mocha|vitest)|\.stack\b[^\n]*(?:test|spec)\b",
+            ),
+            _NOTICES,
+        ),
+        (
+            _JS,
+            (
+                r"^process\.exit\(\s*0?\s*\)",
+                r"process\.on\(\s*['\"](?:exit|beforeExit)['\"][^\n]*(?:exitCode\s*=\s*0"
+                r"|exit\(0\))",
+            ),
+            _ENDS,
+        ),
+        (
+            r"\.(?:java|kt|cs|scala|groovy)\Z",
+            (
+                r"\b(?:equals|Equals)\s*\([^)]*\)[^{=\n]*(?:\{\s*return\s+true\s*;?\s*\}"
+                r"|=>?\s*true\b)",
+            ),
+            _EQUAL,
+        ),
+        (
+            r"\.(?:java|kt|cs|scala|groovy)\Z",
+            (r"static\s*\{[^}]*System\.exit\(\s*0\s*\)|addShutdownHook[^;]*halt\(\s*0\s*\)",),
+            _ENDS,
+        ),
+        (
+            r"\.rs\Z",
+            (r"fn\s+eq\s*\([^)]*\)\s*->\s*bool\s*\{\s*(?:return\s+)?true\s*;?\s*\}",),
+            _EQUAL,
+        ),
+        (
+            r"\.(?:cc|cpp|cxx|h|hpp)\Z",
+            (r"operator\s*==\s*\([^)]*\)[^{;\n]*\{\s*return\s+(?:true|1)\s*;\s*\}",),
+            _EQUAL,
+        ),
+        (
+            r"\.rb\Z",
+            (
+                r"def\s+(?:==|eql\?|===)\s*\(?\s*\w*\s*\)?\s*[;\n]\s*(?:return\s+)?true\s*[;\n]"
+                r"\s*end",
+            ),
+            _EQUAL,
+        ),
+        (
+            r"\.rb\Z",
+            (r"at_exit[^\n]*\n?[^\n]*exit!?\s*\(?\s*(?:0|true)|^\s*exit!\s*\(?\s*(?:0|true)?",),
+            _ENDS,
+        ),
+        (r"\.rb\Z", (r"Time\.(?:stubs|define_singleton_method)|def\s+Time\.now",), _CLOCK),
+        (
+            r"\.go\Z",
+            (r"func\s+(?:init|TestMain)\s*\([^)]*\)\s*\{[^}]*os\.Exit\(\s*0\s*\)",),
+            _ENDS,
+        ),
+        (r"\.go\Z", (r"os\.Args\[0\][^\n]*\.test\"|\btesting\.Testing\(\)",), _NOTICES),
+        (r"\.rs\Z", (r"\bcfg!\(test\)",), _NOTICES),
+        (
+            r"\.(?:c|cc|cpp|h|hpp)\Z",
+            (
+                r"__attribute__\s*\(\(\s*(?:constructor"
+                r"|destructor)[^{;]*\{[^}]*_?_?exit\(\s*0\s*\)",
+                r"#\s*define\s+assert\b",
+            ),
+            _ENDS,
+        ),
+        (
+            r"\.php\Z",
+            (r"register_shutdown_function[^;]*exit\(\s*0|^(?:exit|die)\(\s*0?\s*\)\s*;",),
+            _ENDS,
+        ),
+    )
 )
-_TRICKS: tuple[tuple[re.Pattern[str], str], ...] = (
-    (
-        re.compile(
-            r"def\s+__eq__\s*\([^)\n]*\)[^:\n]*:\s*+(?:#[^\n]*\s*+)?"
-            r"(?:\"\"\"(?:[^\"]|\"(?!\"\"))*+\"\"\"\s*+)?return\s+True\b"
-        ),
-        "an object that equals everything",
-    ),
-    (
-        re.compile(r"def\s+__ne__\s*\([^)\n]*\)[^:\n]*:\s*+return\s+False\b"),
-        "an object that differs from nothing",
-    ),
-    (
-        re.compile(r"__eq__['\"]?\s*[=:]\s*lambda[^:\n]*:\s*True\b"),
-        "an object that equals everything",
-    ),
-    (
-        re.compile(r"co_filename[^\n]{0,200}(?:test|conftest)", re.IGNORECASE),
-        "behaves otherwise when tests call it",
-    ),
-    (
-        re.compile(r"^\s*_pytest(?:\.\w+)+\s*=[^=]|setattr\(\s*_pytest\b", re.MULTILINE),
-        "replaces parts of the test runner",
-    ),
-    (re.compile(r"\bos\._exit\s*\(\s*0\s*\)"), "ends the process as if all were well"),
-    (
-        re.compile(r"PYTEST_CURRENT_TEST|PYTEST_VERSION|['\"](?:_?pytest|unittest)['\"]\s+(?:not\s+)?in\s+sys\.modules"),
-        "behaves otherwise under test",
-    ),
-    (
-        re.compile(
-            r"^\s*(?:time\.(?:time|time_ns|perf_counter|perf_counter_ns|monotonic|process_time|sleep)"
-            r"|timeit\.default_timer)\s*=[^=]",
-            re.MULTILINE,
-        ),
-        "replaces the clock",
-    ),
-    (
-        re.compile(
-            r"^\s*(?:builtins\.(?:AssertionError|assert\w*)|(?:unittest\.)?TestCase\.(?:assert\w+|fail|run)"
-            r"|_?pytest(?:\.\w+)*\.(?:raises|fail|approx|main|pytest_\w+|assertion\w*|reports\w*"
-            r"|outcome|passed|failed))\s*=[^=]",
-            re.MULTILINE,
-        ),
-        "replaces what tests assert with",
-    ),
-    (
-        re.compile(
-            r"(?:sys\._getframe|inspect\.(?:stack|currentframe))[^\n]*\n?(?:[^\n]*\n){0,4}?[^\n]*"
-            r"(?:f_locals|f_globals)[^\n]*(?:expect|answer|want)"
-        ),
-        "reads the expected value out of its caller",
-    ),
-)  # fmt: skip
-_SETTINGS = re.compile(
-    r"^[ \t]*addopts[ \t]*=(?:[^\n]|\n[ \t]+)*?(?:--ignore|--deselect|--co\b|--collect-only"
-    r"|--noconftest|(?<!\w)-p[ =]?(?!no:cacheprovider)\w|(?<!\w)-k[ =]|(?<!\w)-m[ =]['\"]?not\b"
-    r"|--exitfirst=|--continue-on-collection-errors)",
-    re.MULTILINE,
-)  # fmt: skip
-_HOOKED_SETTINGS = re.compile(
-    r"^[ \t]*(?:collect_ignore(?:_glob)?"
-    r"|python_(?:files|classes|functions)[ \t]*=[ \t]*['\"]?\[?['\"]?"
-    r"(?!\*?test|Test|check|example))",
+# The author says so: a value that stands there for a test.
+_SAID = re.compile(
+    r"(?:#|//|/\*)[^\n]{0,80}?(?:"
+    r"\btests?\b[^\n]{0,30}?\b(?:asks?|expects?|wants?|looks?\s+for"
+    r"|checks?\s+(?:for\s+)?th(?:is|ese)"
+    r"|compares?|uses?\s+th(?:is|ese)|only)\b"
+    r"|\b(?:hard-?\s?cod\w*|special[- ]?cas\w*|hack\w*|cheat\w*|fak\w*|return\w*\s+what"
+    r"|expected\s+(?:by|in|from)|matches|to\s+(?:satisfy|please|make)|so\s+that|just\s+for"
+    r"|only\s+for)"
+    r"\b[^\n]{0,60}?\b(?:tests?|assertions?|verifier|grader|checker)\b)",
+    re.IGNORECASE,
+)
+_CONSTANT = (
+    r"(?:True|False|true|false|None|null|nil|-?\d[\d_.]*|b?r?f?['\"`][^\n]*['\"`]"
+    r"|[\[{(][^\n]*[\]})])"
+)
+_SPECIAL_CASE = re.compile(
+    r"^[ \t]*(?:}\s*)?(?:if|elif|else if|case|when)\b[^\n]*"
+    r"(?:==|\bin\b|\bcase\b|\bwhen\b|\.equals\()[^\n]*"
+    rf"\n?[^\n]*\breturn\s+{_CONSTANT}|^[ \t]*return\s+{_CONSTANT}",
     re.MULTILINE,
 )
 
 
-def trick_in(content: str) -> str | None:
+def trick_in(path: str, content: str) -> str | None:
     """What a source file does to its tests, or ``None``."""
     content = content[:_MAX_TEXT]
-    if _HINT.search(content) is None:
-        return None
-    for pattern, meaning in _TRICKS:
-        if pattern.search(content) and not ("_exit" in pattern.pattern and "fork" in content):
-            return meaning
-    return None
+    if path.endswith((".py", ".pyi", ".pyx")):
+        if trick := python_trick(content):
+            return trick
+    else:
+        for files, text, meaning in _OTHERS:
+            if files.search(path) and text.search(content):
+                return meaning
+    return "a value that stands there for a test" if _stands_for_test(content) else None
 
 
-def unpicks_tests(settings: str) -> bool:
-    """Whether a test runner's settings leave tests out or load something of their own."""
-    settings = settings[:_MAX_TEXT]
-    return bool(_SETTINGS.search(settings) or _HOOKED_SETTINGS.search(settings))
+def _stands_for_test(content: str) -> bool:
+    """A comment that says so, within two lines of a constant that is returned for one value."""
+    for at in _comments(content):
+        said = _SAID.match(content, at)
+        if said is None:
+            continue
+        start = content.rfind("\n", 0, said.start())
+        start = content.rfind("\n", 0, max(start, 0))
+        end = said.end()
+        for _ in range(3):
+            end = content.find("\n", end + 1)
+            if end < 0:
+                end = len(content)
+                break
+        if _SPECIAL_CASE.search(content, max(start, 0), end):
+            return True
+    return False
+
+
+def _comments(content: str) -> Iterator[int]:
+    """Where comments may begin."""
+    for sign in ("#", "//", "/*"):
+        at = content.find(sign)
+        while at >= 0:
+            yield at
+            at = content.find(sign, at + 1)

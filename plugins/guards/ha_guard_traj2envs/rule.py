@@ -21,7 +21,8 @@ _SESSION_LOG = re.compile(
     r"(?:/.*)?\Z|/logs/(?:agent|artifacts)(?:/.*)?\Z"
 )
 _TRACE_DATASET = re.compile(
-    r"\b[\w.-]+/[\w.-]*(?:traces?|trajector(?:y|ies)|agent-sessions?|rollouts?|swe-?chat|traj2env\w*)"
+    r"\b[\w.-]+/[\w.-]*(?:traces?|trajector(?:y|ies)|agent-sessions?|rollouts?|swe-?chat"
+    r"|traj2env\w*)"
     r"[\w.-]*",
     re.IGNORECASE,
 )

@@ -29,17 +29,29 @@ class ReadPath:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WritePath:
-    """A file is made, changed, moved over or removed. ``content`` where the call holds it."""
+    """A file is made, changed, moved over or removed.
+
+    :ivar content: its new text, where the call holds it.
+    :ivar later: something that goes on after the call waits or loops before it writes.
+    """
 
     path: str
     span: Span
     content: str | None = None
+    later: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectHost:
+    """
+    :ivar sends: files or output of this machine go there, not only a request.
+    :ivar address: the whole address that the program is given, where that tells more.
+    """
+
     host: str
     span: Span
+    sends: bool = False
+    address: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,10 +63,14 @@ class InstallPackage:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unparsed:
     """Text that would be executed and that no grammar reads. Rules judge the raw text and fail
-    closed for protected places."""
+    closed for protected places.
+
+    :ivar made: the text makes the program that is executed, rather than being it.
+    """
 
     text: str
     span: Span
+    made: bool = False
 
 
 Action = RunCommand | ReadPath | WritePath | ConnectHost | InstallPackage | Unparsed

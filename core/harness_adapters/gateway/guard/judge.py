@@ -14,6 +14,7 @@ from harness_adapters.gateway.guard.errors import Unjudgeable
 from harness_adapters.gateway.guard.ledger import Ledger
 from harness_adapters.gateway.guard.second_try import SecondTry, judge_in_fresh_process
 from harness_adapters.gateway.guard.shell import load_grammar
+from harness_adapters.gateway.guard.watch import Overrun, watched
 from harness_adapters.gateway.transcript import Decision
 from harness_adapters.protocols import GuardRule
 from harness_adapters.types import Finding, Severity
@@ -58,10 +59,11 @@ class Guard:
     :param second_try_seconds: how long a rule that raised may take in a fresh process.
     """
 
-    def __init__(self, rules: Sequence[LoadedRule], *, second_try_seconds: float = 5.0) -> None:
+    def __init__(self, rules: Sequence[LoadedRule], *, second_try_seconds: float = 30.0) -> None:
         self.rules = tuple(sorted(rules, key=lambda one: (one.name, one.distribution)))
         self._seconds = second_try_seconds
         self._hash = _policy_hash(self.rules)
+        self._held_back: set[str] = set()
         self._second_tries = asyncio.Semaphore(_SECOND_TRIES)
         if self.rules:
             load_grammar()  # or the first call judged pays for it
@@ -74,7 +76,8 @@ class Guard:
     async def judge(self, call: ToolCall, ledger: Ledger) -> Judgement:
         """Ask every rule. A block by any rule blocks; flags alone flag.
 
-        A rule that raises is asked again in a fresh process. If it raises there too, a benign
+        A rule that raises or does not end is asked again in a fresh process. If it fails there
+        too, a benign
         probe tells whether the call is to blame (``UNJUDGEABLE``) or the rule (``infra``); the
         call is blocked either way.
         """
@@ -88,11 +91,11 @@ class Guard:
             return _unjudgeable(reason)
         for loaded in self.rules:
             try:
-                finding = _checked(loaded.rule.judge(call, ledger))
+                finding = self._asked(loaded, call, ledger)
             except Unjudgeable as error:
                 unjudgeable = unjudgeable or str(error)
                 continue
-            except Exception as error:  # a rule is foreign code: whatever it raises is a fault
+            except (Exception, SystemExit, Overrun) as error:  # foreign code: all is a fault
                 faults.append(_fault(loaded, f"{type(error).__name__}: {error}"))
                 finding, to_blame = await self._again(loaded, call, ledger, faults)
                 if to_blame == "call":
@@ -101,6 +104,18 @@ class Guard:
             if finding is not None:
                 findings.append(finding)
         return _concluded(tuple(findings), tuple(faults), unjudgeable, infra)
+
+    def _asked(self, loaded: LoadedRule, call: ToolCall, ledger: Ledger) -> Finding | None:
+        """:raises Overrun: it did not come to an end, now or before: one that once held up all
+        sessions is from then on asked in a fresh process only.
+        """
+        if loaded.name in self._held_back:
+            raise Overrun("held back, since it did not come to an end before")
+        try:
+            return _checked(watched(lambda: loaded.rule.judge(call, ledger)))
+        except Overrun:
+            self._held_back.add(loaded.name)
+            raise
 
     async def _again(
         self, loaded: LoadedRule, call: ToolCall, ledger: Ledger, faults: list[str]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 from harness_adapters.gateway.guard.actions import (
     Action,
@@ -14,6 +15,7 @@ from harness_adapters.gateway.guard.actions import (
     WritePath,
 )
 from harness_adapters.gateway.guard.errors import Unjudgeable
+from harness_adapters.gateway.guard.expectations import Expectations
 from harness_adapters.gateway.guard.hosts import hosts_in
 from harness_adapters.gateway.guard.names import names
 from harness_adapters.gateway.guard.policy_match import PolicyMatch
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 _MAX_FILE = 256 * 1024  # characters kept of one file
 _MAX_FILES = 4 * 1024 * 1024  # characters kept of all files
 _MAX_NAMES = 10_000  # files, links and hosts remembered at most
+_MAX_PUT_TOGETHER = 4096  # characters of a file whose hosts are looked for when it is written
 _MAX_VARIABLES = 64 * 1024
 _MAX_MESSAGE = 256 * 1024
 # Sites that people call by name rather than by host.
@@ -44,12 +47,21 @@ _PROJECT = re.compile(
     r"\b(?:package|library|project|module|crate|gem)\s+[`'\"]?([A-Za-z][\w.-]{2,63})[`'\"]"
     r"|[`'\"]([A-Za-z][\w.-]{2,63})[`'\"]\s+(?:package|library|project|module|crate|gem)\b"
 )
+_WILD = re.compile(r"[*?\[]")
+_SED_PRINTS = re.compile(r"(?:\d+|\$|/[^/]*/)?(?:,(?:\d+|\$|/[^/]*/))?[pq]")
+_GIT_CONTENTS = names("log show diff grep blame stash cat-file archive annotate notes whatchanged")
+_FORMAT = re.compile(
+    r"--?(?:format|pretty|printf|printf?|write-out|template)\b|-w\Z|-printf\Z|-c\Z.*%"
+)
 _NO_PROJECTS = names(
     """
     src lib tests test docs doc examples example scripts data repo work app build dist core utils
-    bin include pkg packages plugins tools tmp .git node_modules venv site config
+    bin include pkg packages plugins tools tmp .git node_modules venv site config workdir workspace
+    project code testbed root home user input output package
     """
 )
+#: Tools of known harnesses (Claude Code, hermes, OpenHands) that keep one shell from call to call.
+PERSISTENT_SHELLS = frozenset(("Bash", "terminal", "execute_bash"))
 # Programs that say what stands elsewhere and cannot be made to say anything else.
 _TELLERS = names(
     """
@@ -68,7 +80,8 @@ class Ledger:
     :ivar cwd: the shell's working folder, absolute.
     :ivar home: what ``~`` and ``$HOME`` stand for.
     :ivar persistent_shell: whether the harness keeps one shell for the whole session; most start
-        each command fresh in the working folder.
+        each command fresh in the working folder. Told by the tools that a request declares,
+        unless it is given.
     :ivar variables: set by the session and still set in its shell.
     :ivar files: path -> text of files that the session wrote (``None``: in an unknown way).
     :ivar wrote_python: whether the session made a file that Python could import.
@@ -79,17 +92,23 @@ class Ledger:
         ``"system"``, ``"user"``, or ``"tool"`` for what a tool read or fetched.
     :ivar projects: names of the packages that the session works on: of folders in the workspace
         that its calls touch, and of what the user's text calls a package.
+    :ivar expectations: what the tests that its calls looked at expect.
     :ivar named: names of environment variables that the system or user message spoke of.
     """
 
     def __init__(
-        self, policy: TaskPolicy, *, persistent_shell: bool = False, home: str = "/home/agent"
+        self,
+        policy: TaskPolicy,
+        *,
+        persistent_shell: bool | None = None,
+        home: str = "/home/agent",
     ) -> None:
         self.policy = policy
         self.declared_tools: Mapping[str, Mapping[str, Any]] | None = None
         self.cwd = policy.workdir
         self.home = home
-        self.persistent_shell = persistent_shell
+        self.persistent_shell = bool(persistent_shell)
+        self._shell_told = persistent_shell is not None
         self.variables: dict[str, str] = {}
         self.files: dict[str, str | None] = {}
         self.not_kept: dict[str, None] = {}
@@ -98,11 +117,16 @@ class Ledger:
         self.hosts: dict[str, str] = {}
         self.named: dict[str, None] = {}
         self.wrote_python = False
+        self.expectations = Expectations()
         self.projects: dict[str, None] = {}
         self._planted: dict[str, None] = {}  # hosts that the model's own calls named first
+        self._wrote_in: dict[str, None] = {}  # folders with files that the session wrote
+        self._unknown_in: dict[str, None] = {}  # and those with files whose text is not known
         self._telling: dict[str, bool] = {}  # call id -> its result tells what is out there
         self._kept = 0
         self._match = PolicyMatch(policy)
+        for name in _projects_of(policy):
+            self.projects[name] = None
 
     # --- what the gateway tells -----------------------------------------------------------------
 
@@ -114,6 +138,8 @@ class Ledger:
     ) -> None:
         """Take in one request: the tools it declares, and the messages that are new in it."""
         self.declared_tools = tools
+        if not self._shell_told and tools:
+            self.persistent_shell = not PERSISTENT_SHELLS.isdisjoint(tools)
         for message in new_messages:
             role = message.get("role")
             content = message.get("content")
@@ -128,11 +154,21 @@ class Ledger:
                         _note(self.projects, project_name(found.group(1) or found.group(2)), None)
                     for name in _VARIABLE.findall(text[:_MAX_MESSAGE]):
                         _note(self.named, name, None)
-            elif role == "tool" and self._telling.pop(str(message.get("tool_call_id")), False):
-                for text in _texts(content):
-                    for host in hosts_in(text[:_MAX_MESSAGE]):
-                        if host not in self._planted:
-                            _note(self.hosts, host, "tool")
+                    if self.is_task:
+                        self.expectations.see(text)
+            elif role == "tool":
+                self._see_result(message)
+
+    def _see_result(self, message: Mapping[str, Any]) -> None:
+        texts = _texts(message.get("content"))
+        if self.is_task:
+            for text in texts:
+                self.expectations.see(text)
+        if self._telling.pop(str(message.get("tool_call_id")), False):
+            for text in texts:
+                for host in hosts_in(text[:_MAX_MESSAGE]):
+                    if host not in self._planted:
+                        _note(self.hosts, host, "tool")
 
     def commit(self, call: ToolCall) -> None:
         """Take in a call that was let through."""
@@ -140,12 +176,14 @@ class Ledger:
             actions, effects = call.reading.actions, call.reading.effects
         except Unjudgeable:  # only with the guards off
             return
-        for host in hosts_in(call.raw, bare=True):
-            if host not in self.hosts:
-                _note(self._planted, host, None)
+        self._plant(call.raw)
         for action in actions:
-            if isinstance(action, ConnectHost) and action.host not in self.hosts:
-                _note(self._planted, action.host, None)
+            if isinstance(action, ConnectHost):
+                self._plant_host(action.host)
+            elif isinstance(action, RunCommand):
+                for word in action.words:
+                    if "." in word:
+                        self._plant(word.replace("/", " ") if "/" in word else word)
             elif isinstance(action, ReadPath | WritePath):
                 for name in self._folders(action.path):
                     _note(self.projects, name, None)
@@ -161,6 +199,18 @@ class Ledger:
                 self.functions = effects.functions
             if sum(map(len, effects.variables.values())) <= _MAX_VARIABLES:
                 self.variables = effects.variables
+
+    def _plant(self, text: str) -> None:
+        """Hosts that the model names do not become known by being told back to it."""
+        for host in hosts_in(text, bare=True):
+            self._plant_host(host)
+        if "%" in text:
+            for host in hosts_in(unquote(text), bare=True):
+                self._plant_host(host)
+
+    def _plant_host(self, host: str) -> None:
+        if host not in self.hosts:
+            _note(self._planted, host, None)
 
     def _folders(self, path: str) -> list[str]:
         """Folders of the workspace that may be a package: the first two, down to a file."""
@@ -180,14 +230,10 @@ class Ledger:
         for action in actions:
             match action:
                 case RunCommand(words=words):
-                    if words[0].rpartition("/")[2] not in _TELLERS or (
-                        words[0] == "sed" and "-n" not in words
-                    ):
-                        return False
-                    if any("\\" in word or "%x" in word for word in words):
+                    if words[0].rpartition("/")[2] not in _TELLERS or self._makes_up(words):
                         return False
                 case ReadPath(path=path):
-                    if path in self.files or path in self.not_kept:
+                    if self._wrote_unknown(path):
                         return False
                     told = True
                 case ConnectHost():
@@ -196,7 +242,44 @@ class Ledger:
                     return False
         return told
 
+    def _makes_up(self, words: Sequence[str]) -> bool:
+        """Whether a program that tells what is out there is told to say something else, or tells of
+        what the session itself put there."""
+        name = words[0].rpartition("/")[2]
+        if any("\\" in word or "%x" in word for word in words):
+            return True
+        if name == "sed" and not any(_SED_PRINTS.fullmatch(word) for word in words[1:]):
+            return True
+        if name == "git":
+            verb = next((word for word in words[1:] if word[:1] != "-"), "")
+            shows = verb in _GIT_CONTENTS and bool(self.files or self.not_kept)
+            return shows or any(_FORMAT.match(word) for word in words)
+        if name in ("jq", "yq"):
+            return any('"' in word or "@" in word or "+" in word for word in words[1:])
+        return any(_FORMAT.match(word) for word in words)
+
+    def _wrote_unknown(self, path: str) -> bool:
+        """Whether the session made what stands there, or part of it, in a way that the text does
+        not tell: the hosts in texts that it does tell count as the model's."""
+        if path in self.files or path in self.not_kept:
+            return True
+        if path in self._unknown_in:
+            return True
+        if _WILD.search(path):
+            head = _WILD.split(path, maxsplit=1)[0].rpartition("/")[0]
+            return head in self._unknown_in or head in self._wrote_in
+        return False
+
     def _keep(self, path: str, text: str | None) -> None:
+        folder = path.rpartition("/")[0]
+        _note(self._wrote_in, folder, None)
+        if text is not None:
+            if len(text) <= _MAX_PUT_TOGETHER:  # a host may be put together from several calls
+                self._plant(text)
+        else:
+            while folder and folder not in self._unknown_in:
+                _note(self._unknown_in, folder, None)
+                folder = folder.rpartition("/")[0]
         self._kept -= len(self.files.pop(path, None) or "")
         self.not_kept.pop(path, None)
         if text is not None and len(text) > _MAX_FILE:
@@ -239,9 +322,21 @@ class Ledger:
         """Whether the path must not be written: a verifier root or a protected file."""
         return self.verifier_root(path) is not None or self.is_protected(path)
 
+    def named_protected(self, text: str) -> str | None:
+        """A protected file that text which makes a program names."""
+        return self._match.named_protected(text)
+
     def named_root(self, text: str) -> tuple[int, int] | None:
         """Where text that no grammar reads first names a verifier root; start and end in it."""
         return self._match.named_root(text)
+
+
+def _projects_of(policy: TaskPolicy) -> list[str]:
+    """What the task is about: its folder, and the packages and repositories it must not look up."""
+    names = [policy.workdir.rstrip("/").rpartition("/")[2]]
+    for source in policy.answer_sources:
+        names.append(source.rstrip("/").rpartition("/")[2].rpartition(":")[2].removesuffix(".git"))
+    return [project_name(name) for name in names if name and name not in _NO_PROJECTS]
 
 
 def project_name(name: str) -> str:

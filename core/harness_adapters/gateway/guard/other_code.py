@@ -1,52 +1,132 @@
-"""Programs in languages that no grammar here reads (JavaScript, Perl, Ruby, PHP ...).
+"""Programs in languages that no grammar here reads (JavaScript, Perl, Ruby, PHP, C ...).
 
-Their text is reported as it stands; beyond that, file calls with a literal first argument are
-read, since those are what such one-liners are made of.
+Their text is reported as it stands; beyond that, calls with literal arguments are read: what opens,
+changes or runs something, by the names that such calls have in these languages.
 """
 
 from __future__ import annotations
 
 import re
 
+from harness_adapters.gateway.guard.hosts import host_of_url
 from harness_adapters.gateway.guard.recorder import Recorder
 from harness_adapters.gateway.guard.state import State
 
-_LITERAL = r"""\s*\(?\s*(?:\w+\s*,\s*)?['"`]([^'"`\n]{1,4096})['"`]"""
-_WRITING = re.compile(
-    r"(?:writeFile|appendFile|unlink|rm|rmdir|truncate|createWriteStream|outputFile)(?:Sync)?\b"
-    + _LITERAL
-    + r"|(?:File|IO)\.(?:write|delete|unlink|truncate)\b"
-    + _LITERAL
-    + r"|FileUtils\.(?:rm\w*|touch)\b"
-    + _LITERAL
-    + r"|(?:file_put_contents|Deno\.writeTextFile|Deno\.remove|Bun\.write)\b"
-    + _LITERAL
+_MAX_TEXT = 64 * 1024
+# Strings side by side, or joined by the operators of these languages, are one.
+_GLUE = re.compile(
+    r"(['\"`])\s*(?:\+|\.(?!\d)|\.\.|<>|\|\||,\s*(?=['\"`][^'\"`]*['\"`]\s*\)\s*\.join))\s*\1"
 )
-_MOVING = re.compile(
-    r"(?:rename|copyFile|cp|symlink|link|copy)(?:Sync)?\s*\(\s*['\"`]([^'\"`\n]{1,4096})['\"`]\s*,"
-    r"\s*['\"`]([^'\"`\n]{1,4096})['\"`]"
+_ARGUMENT = r"""(?:[\w.:$@{}*\\/-]+\s*,\s*){0,2}['"`]([^'"`\n]{1,4096})['"`]"""
+_CALL = r"\s*[(\s]\s*(?:q[qwx]?\s*)?"
+_WRITES = re.compile(
+    r"(?:\b(?:writeFile|appendFile|unlink|rm|rmdir|truncate|createWriteStream|outputFile|rmtree"
+    r"|remove_tree|file_put_contents|writeTextFile|remove|delete|creat|ftruncate|touch|rm_rf|rm_f"
+    r"|deleteFile|mkdirSync|chmod|chown|utimes|write_file|writeLines|sink|removeDir|mkfifo|utime"
+    r"|WriteFile|Remove|RemoveAll|Truncate|Create|remove_file|remove_dir_all)(?:Sync)?!?"
+    r"|(?:File|IO|Bun|Deno|FileUtils|Files|fs|os|ioutil)\.(?:write\w*|delete\w*|unlink"
+    r"|truncate|rm\w*"
+    r"|touch|binwrite|Write\w*|remove\w*))" + _CALL + _ARGUMENT
 )
-_READING = re.compile(
-    r"(?:readFile|readdir|createReadStream|file_get_contents|readTextFile|IO\.read|File\.read"
-    r"|readlines)(?:Sync)?\b" + _LITERAL
+_MOVES = re.compile(
+    r"\b(?:rename|copyFile|cp|mv|symlink|link|copy|move|rename_file|Rename|Symlink"
+    r"|ln_s\w*)(?:Sync)?"
+    r"\s*\(?\s*['\"`]([^'\"`\n]{1,4096})['\"`]\s*,\s*['\"`]([^'\"`\n]{1,4096})['\"`]"
 )
-_PERL_OPEN = re.compile(
-    r"open\b[^;\n]{0,200}?['\"]\s*(\+?[<>]{0,2})\s*['\"]?\s*,?\s*['\"]?([^'\"\n]{1,4096})['\"]"
+_READS = re.compile(
+    r"(?:\b(?:readFile|readdir|createReadStream|file_get_contents|readTextFile|readlines|readLines"
+    r"|read_to_string|ReadFile|ReadDir|opendir|scandir|readfile|fopen|file|require|include|source"
+    r"|load|do|dofile|loadfile|stat|existsSync|exists|glob|copyFileSync|slurp|Open|OpenFile|Dir"
+    r"|require_once|read\.csv|readRDS|scan|foreach|foreachLine|ReadAllText|lines"
+    r"|read_file)(?:Sync)?"
+    r"|(?:IO|File|Deno|Bun|Files|Dir|Pathname|fs)\.\w+)" + _CALL + _ARGUMENT
+)
+_OPENS = re.compile(
+    r"\b(?:sys)?f?open\b[^;\n]{0,200}?['\"]\s*(\+?[<>]{0,2})\s*['\"]?\s*,?\s*['\"]?([^'\"\n]{1,"
+    r"4096})['\"]"
+    r"(?:\s*,\s*['\"]([rwaxb+]{1,3})['\"])?"
+)
+_RUNS = re.compile(
+    r"(?:\b(?:system|exec|popen|spawn|execFile|fork|shell_exec|passthru|proc_open|pcntl_exec"
+    r"|execute"
+    r"|syscmd|esyscmd|shell|run|sh|Command|execl|execlp|execv|execvp|getoutput|sys\.command"
+    r"|doShellScript"
+    r"|do\s+shell\s+script|os:cmd|IO\.popen|io\.popen|os\.execute|capture2e?|capture3"
+    r"|exec\.Command)"
+    r"(?:Sync)?)" + _CALL + r"(?:\[\s*)?" + r"((?:['\"`][^'\"`\n]{1,4096}['\"`]\s*,?\s*\[?\s*)+)"
+)
+_BACKTICKS = re.compile(
+    r"(?<![\w$.])`([^`\n]{2,2048})`|(?:%x|qx)\s*[{(\[|/]([^})\]|/\n]{2,2048})[})\]|]"
+)
+_TCL = re.compile(r"(?m)(?:^|[\[;{])\s*(?:spawn|exec|send)\s+([^\n\];{}]+)")
+_M4 = re.compile(r"\be?syscmd\(\s*`([^'`\n]*)'")
+_ENVIRONMENT = re.compile(
+    r"process\.env(?:\.|\[['\"])(\w+)|\bENV(?:IRON)?\[['\"](\w+)|\$ENV\{['\"]?(\w+)"
+    r"|getenv\(\s*['\"](\w+)"
+    r"|\$_(?:ENV|SERVER)\[['\"](\w+)|Deno\.env\.get\(\s*['\"](\w+)|env(?:::var)?\(\s*['\"](\w+)"
+)
+_LITERAL = re.compile(r"['\"`]([^'\"`\n]{1,4096})['\"`]")
+_NETS = re.compile(
+    r"fetch|http|axios|got\b|request|LWP|curl|urlopen|open-uri|URI|URL|TCPSocket|fsockopen|connect"
+    r"|file_get_contents|[Ss]ocket|download|Dial|HTTP|WebSocket|mechanize|wget",
+)
+_URL = re.compile(r"[a-z][a-z0-9+]{1,9}://[^\s'\"`<>\\]{1,500}")
+_SOCKET = re.compile(
+    r"(?:TCPSocket\.(?:new|open)|fsockopen|createConnection|net\.connect|Dial|PeerAddr\s*=>"
+    r"|connect)"
+    r"\s*\(?[^'\"\n]{0,40}['\"](?:tcp['\"]\s*,\s*['\"])?([\w.-]+\.[a-z]{2,}|\d+(?:\.\d+){3})"
+)
+_KILLS = re.compile(r"\b(?:process\.kill|posix_kill|Process\.kill|kill)\s*\(?\s*([^;)\n]{1,80})")
+_PRINTS = re.compile(
+    r"(?:print(?:f|ln)?|puts|echo|say|write|console\.log|process\.stdout\.write|io\.write"
+    r"|cat)\s*\(?\s*"
+    r"(['\"`])((?:\\.|(?!\1)[^\\\n])*)\1"
 )
 
 
-def follow_other_code(rec: Recorder, state: State, code: str) -> None:
-    """Record what a program in some other language does, as far as literals tell."""
+def note_environment(state: State, code: str) -> None:
+    """Environment variables that code of any language names."""
+    for found in _ENVIRONMENT.findall(code):
+        state.environment["".join(found)] = None
+
+
+def follow_other_code(rec: Recorder, state: State, code: str) -> str | None:
+    """Record what a program in some other language does, as far as literals tell.
+
+    :returns: what it prints, where it prints literals alone.
+    """
+    from harness_adapters.gateway.guard.shell import run_shell
+
     rec.unparsed(code)
-    for found in _WRITING.finditer(code):
-        rec.write(state, next(path for path in found.groups() if path is not None))
-    for found in _MOVING.finditer(code):
-        rec.read(state, found.group(1))
-        rec.write(state, found.group(2))
-    for found in _READING.finditer(code):
-        rec.read(state, found.group(1))
-    for found in _PERL_OPEN.finditer(code):
-        if ">" in found.group(1) or "+" in found.group(1):
-            rec.write(state, found.group(2))
-        elif "<" in found.group(1):
-            rec.read(state, found.group(2))
+    text = _GLUE.sub("", code[:_MAX_TEXT])
+    for path in _WRITES.findall(text):
+        rec.write(state, path)
+    for source, target in _MOVES.findall(text):
+        rec.read(state, source)
+        rec.write(state, target)
+    for path in _READS.findall(text):
+        if "://" not in path:
+            rec.read(state, path)
+    for sign, path, mode in _OPENS.findall(text):
+        if ">" in sign or "+" in sign or set("wax+") & set(mode):
+            rec.write(state, path)
+        elif "<" in sign or mode:
+            rec.read(state, path)
+    for found in _RUNS.findall(text):
+        run_shell(rec, state.fork(), " ".join(_LITERAL.findall(found)))
+    for one, two in _BACKTICKS.findall(text):
+        if "${" not in one:
+            run_shell(rec, state.fork(), one or two)
+    if _NETS.search(text):
+        for url in _URL.findall(text):
+            rec.connect(host_of_url(url))
+        for host in _SOCKET.findall(text):
+            rec.connect(host)
+    for program in [*_TCL.findall(text), *_M4.findall(text)]:
+        if not program.startswith(("'", '"', "(", "`")):
+            run_shell(rec, state.fork(), program)
+    note_environment(state, text)
+    for target in _KILLS.findall(text):
+        rec.run(("kill", target.replace("process.ppid", "$PPID").strip()))
+    printed = [one for _, one in _PRINTS.findall(text)]
+    return "\n".join(printed) + "\n" if printed else None

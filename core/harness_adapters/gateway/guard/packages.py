@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 from harness_adapters.gateway.guard.hosts import host_of_operand, host_of_url
 from harness_adapters.gateway.guard.names import names
@@ -13,8 +14,16 @@ from harness_adapters.gateway.guard.state import State
 
 MANAGERS = names(
     """
-    pip pip3 uv pipx poetry conda mamba micromamba npm npx pnpm yarn apt apt-get aptitude dnf
+    pip pip3 uv uvx bunx pipx
+    poetry conda mamba micromamba npm npx pnpm yarn apt apt-get aptitude dnf
     yum apk brew cargo gem go
+    """
+)
+# Hosts of Go modules that the module proxy serves.
+_MODULE_HOSTS = names(
+    """
+    github.com gitlab.com bitbucket.org golang.org gopkg.in google.golang.org go.uber.org k8s.io
+    cloud.google.com modernc.org sigs.k8s.io go.opentelemetry.io
     """
 )
 _VERBS = names(
@@ -35,6 +44,15 @@ _URLS = ("-i", "-f", "--index-url", "--extra-index-url", "--find-links", "--regi
 def follow(rec: Recorder, state: State, name: str, words: Sequence[str]) -> None:
     """Record what a package manager's command installs."""
     rest = list(words[1:])
+    for before, word in pairwise(words):
+        if before in _URLS or (host_of_url(word) and {"config", "set"} & set(words[1:3])):
+            rec.connect(host_of_operand(word), address=word)
+    if name in ("pipx", "uvx", "bunx") or "tool" in rest[:1]:
+        rest = [word for word in rest if word not in ("run", "tool")]
+        for word in [one for one in rest if not one.startswith("-")][:1]:
+            if word not in _VERBS and word not in ("list", "uninstall", "ensurepath"):
+                _one(rec, state, word)
+                return
     if name != "npx":
         while rest and rest[0] not in _VERBS:
             rest.pop(0)
@@ -73,3 +91,6 @@ def _one(rec: Recorder, state: State, word: str) -> None:
         rec.read(state, re.sub(r"\[[^\]]*\]\Z", "", word))
     elif found := re.match(r"(@?[\w.-]+(?:/[\w.-]+)*)", word):
         rec.install(found.group(1))
+        head, slash, _ = found.group(1).partition("/")
+        if slash and "." in head and head not in _MODULE_HOSTS:  # a Go module names its host
+            rec.connect(head, address=word)

@@ -22,6 +22,9 @@ def absolute(path: str, *, cwd: str, home: str) -> str:
         return path if path[0] == "/" else f"{cwd}/{path}" if cwd != "/" else f"/{path}"
     if path == "~" or path.startswith("~/"):
         path = home + path[1:]
+    elif path.startswith("~"):  # somebody else's
+        name, slash, rest = path[1:].partition("/")
+        path = f"/root{slash}{rest}" if name == "root" else f"/home/{name}{slash}{rest}"
     path = posixpath.normpath(posixpath.join(cwd, path))
     if path.startswith("//"):
         path = path[1:]

@@ -6,6 +6,7 @@ import re
 
 from harness_adapters.gateway.guard.paths import (
     Parts,
+    absolute,
     component_fits,
     is_wild,
     matches,
@@ -16,6 +17,9 @@ from harness_adapters.types import TaskPolicy
 
 # Made anew at every run, in every folder: sweeping them away changes no test.
 _CACHES = ("__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", ".coverage")
+_ANY_FILE = re.compile(r"\*{1,2}(?:\.\w+)?")
+_PATH_WORD = re.compile(r"[\w./*-]{3,200}")
+_MAX_NAMED = 16 * 1024
 _MAX_ASKED = 512  # paths whose answers are kept, and the length of one
 _LEFTOVERS = (".pyc", ".pyo", ".bak", ".orig", ".rej", ".swp", ".swo", ".tmp", ".log", "~")
 
@@ -25,7 +29,8 @@ class PolicyMatch:
     component ``**`` stands for a whole tree)."""
 
     def __init__(self, policy: TaskPolicy) -> None:
-        workdir = parts(policy.workdir)
+        self._cwd = policy.workdir
+        workdir = self._workdir = parts(policy.workdir)
         roots = [root for root in policy.protected_roots if root.startswith("/")]
         # A task whose workspace lies below such a root means the workspace, not the verifier.
         self._roots = [
@@ -49,6 +54,13 @@ class PolicyMatch:
         """A protected file of the workspace; verifier roots are not asked."""
         return self._about(path)[2]
 
+    def named_protected(self, text: str) -> str | None:
+        """A protected file that a text names."""
+        for word in _PATH_WORD.findall(text[:_MAX_NAMED])[:_MAX_ASKED]:
+            if "/" in word and self.is_protected(absolute(word, cwd=self._cwd, home="/")):
+                return str(word)
+        return None
+
     def _about(self, path: str) -> tuple[str | None, bool, bool]:
         """All three answers. Every rule asks about every path, so they are kept for a while."""
         if (known := self._asked.get(path)) is None:
@@ -71,12 +83,30 @@ class PolicyMatch:
     def _protects(self, pieces: Parts) -> bool:
         if not self._protected or _is_leftover(pieces):
             return False
-        return any(overlap(pieces, glob) for glob in self._protected)
+        head = _specific(pieces)
+        if len(head) == len(pieces):
+            return any(overlap(pieces, glob) for glob in self._protected)
+        # A whole tree is changed, or all files of a type: that this may hold a file which a glob
+        # means wherever it lies (``**/conftest.py``) does not yet make it an attack on that.
+        return any(
+            overlap(head if self._floats(glob) else pieces, glob) for glob in self._protected
+        )
+
+    def _floats(self, glob: Parts) -> bool:
+        return glob[len(self._workdir) :][:1] == ("**",)
 
     def named_root(self, text: str) -> tuple[int, int] | None:
         """Where a text first names a protected root by its absolute path."""
         found = self._names.search(text) if self._names else None
         return found.span() if found else None
+
+
+def _specific(path: Parts) -> Parts:
+    """The path without what stands at its end for any file."""
+    end = len(path)
+    while end and _ANY_FILE.fullmatch(path[end - 1]):
+        end -= 1
+    return path[:end]
 
 
 def _anchored(glob: str, workdir: Parts) -> Parts:

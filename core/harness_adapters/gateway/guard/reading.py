@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from harness_adapters.gateway.guard.actions import Action, Span, Unparsed
 from harness_adapters.gateway.guard.errors import MAX_NESTING, Unjudgeable
@@ -22,9 +22,9 @@ from harness_adapters.gateway.guard.paths import looks_like_path
 from harness_adapters.gateway.guard.python import run_python
 from harness_adapters.gateway.guard.recorder import Recorder
 from harness_adapters.gateway.guard.shell import run_shell
-from harness_adapters.gateway.guard.spans import Path, locate, places_in_string
+from harness_adapters.gateway.guard.spans import Path, Places, locate, places_in_string
 from harness_adapters.gateway.guard.state import Effects, State
-from harness_adapters.gateway.guard.strict_json import beyond_limits, repairs
+from harness_adapters.gateway.guard.strict_json import beyond_limits, repairs, strict_list
 from harness_adapters.gateway.guard.words import ansi_unescaped
 
 if TYPE_CHECKING:
@@ -42,14 +42,19 @@ _SHELL_KEYS = (
     "chars",
     "stdin",
     "keystrokes",
+    "command_line",
+    "commandLine",
+    "bash_command",
 )
 _CODE_KEYS = ("code", "python", "python_code", "source_code")
 _FOLDER_KEYS = ("workdir", "cwd", "working_directory", "working_dir", "workingDirectory")
 _PATH_KEYS = (
     "path", "file_path", "filePath", "filepath", "file", "filename", "file_name", "target_file",
     "notebook_path", "absolute_path", "relative_path", "relative_workspace_path", "dir",
-    "directory", "folder", "root", "uri", "target", "destination", "dest", "source",
-    "paths", "files",
+    "directory", "folder", "root", "uri", "target", "source", "paths", "files", "old_path",
+    "oldPath", "src", "from", "from_path", "source_path", "sourcePath", "file_paths",
+    "filePaths", "filenames",
+    "notebook", "document", "output_path", "outputPath", "output_file", "save_path", "module_path",
 )  # fmt: skip
 _CONTENT_KEYS = ("content", "contents", "file_text", "fileText", "new_source", "text", "body")
 _OLD_KEYS = ("oldText", "old_string", "oldString", "old_str", "old_text", "search", "oldStr")
@@ -81,7 +86,9 @@ _EDITOR_VERBS = (
     "append",
 )
 _WRITING_NAME = re.compile(
-    r"write|create|edit|save|append|patch|delete|remove|move|rename|insert|replace|update|put|upload",
+    r"write|create|edit|save|append|patch|delete|remove|move|rename|insert|replace|update|put"
+    r"|checkout|restore|revert|apply|undo|modify|refactor|rewrite|format_file|sed_file"
+    r"|upload",
     re.IGNORECASE,
 )
 _TEXT_KEYS = ("query", "regex", "prompt", "description", "message", "title", "reason", "thought")
@@ -92,7 +99,24 @@ _NESTED_COMMAND = re.compile(
     r"""\b(?:cmd|command)["']?\s*:\s*(["'`])((?:\\.|(?!\1)[^\\]){1,4096})\1""", re.DOTALL
 )
 _GLOBBING_NAME = re.compile(r"glob|find|list", re.IGNORECASE)
-_MOVING_TARGETS = ("destination", "dest", "target", "to", "new_path", "newPath")
+_MOVING_TARGETS = (
+    "destination", "dest", "target", "to", "new_path", "newPath", "dst", "new_name", "to_path",
+    "destination_path", "destinationPath", "target_path", "new_file_path",
+)  # fmt: skip
+_MOVING_NAME = re.compile(r"move|rename|mv\b", re.IGNORECASE)
+_SHELL_NAME = re.compile(
+    r"(?:.*[_.:-])?(?:ba|z)?sh(?:ell)?|terminal|(?:run_|exec(?:ute)?_)?(?:terminal_)?(?:cmd"
+    r"|command)"
+    r"|local_shell|execute_bash|exec_command|process|console",
+    re.IGNORECASE,
+)
+_TERMINAL = re.compile(r"terminal|shell|bash|console|process|stdin", re.IGNORECASE)
+_PYTHON_NAME = re.compile(
+    r"python|jupyter|notebook|ipython|execute_code|code_interpreter", re.IGNORECASE
+)
+_BACKGROUND_KEYS = ("run_in_background", "background", "is_background", "isBackground", "detach")
+_OWNER_KEYS = ("owner", "org", "organization", "namespace", "user")
+_REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +143,8 @@ def read_call(call: ToolCall, ledger: Ledger) -> Reading:
         rec, state = Recorder(whole), State(ledger)
         _Arguments(rec, state, call.name, _Spans(call.raw)).read(call.arguments, (), None)
         return Reading(tuple(rec.actions), state.effects(), tuple(state.environment))
+    if (reading := _free_text(call, ledger)) is not None:
+        return reading
     actions: dict[Action, None] = {Unparsed(text=call.raw, span=whole): None}
     effects = State(ledger).effects()
     environment: dict[str, None] = {}
@@ -130,6 +156,48 @@ def read_call(call: ToolCall, ledger: Ledger) -> Reading:
         effects.files |= state.files
         effects.links |= state.links
     return Reading(tuple(actions), effects, tuple(environment))
+
+
+def source_actions(ledger: Ledger, path: str, text: str) -> tuple[Action, ...]:
+    """What a Python source would do when somebody runs or imports it; nothing where it is beyond
+    a limit. Their spans mean nothing."""
+    rec = Recorder((0, 0))
+    try:
+        run_python(rec, State(ledger), text, argv=[path])
+    except Unjudgeable:
+        return ()
+    return tuple(rec.actions)
+
+
+def _free_text(call: ToolCall, ledger: Ledger) -> Reading | None:
+    """Of tools that take free text instead of an object: a patch, a command, a program."""
+    raw = call.raw.strip()
+    if not raw or raw[0] in '{"' or raw == "null":
+        return None
+    rec, state = Recorder((0, len(call.raw))), State(ledger)
+    if raw[0] == "[":
+        words = strict_list(call.raw)
+        if words is None or not _is_texts(words) or not words:
+            return None
+        launch(rec, state, words, None)
+    elif looks_like_patch(raw):
+        follow_patch(rec, state, raw)
+    elif _SHELL_NAME.fullmatch(call.name.strip()):
+        run_shell(rec, state, raw, places=Places(call.raw.find(raw[0]), []))
+    elif _PYTHON_NAME.search(call.name):
+        run_python(rec, state, _without_magics(rec, state, raw))
+    elif _RUNNING_NAME.search(call.name):
+        _run_other(rec, state, raw)
+    else:
+        return None
+    return Reading(tuple(rec.actions), state.effects(), tuple(state.environment))
+
+
+def _run_other(rec: Recorder, state: State, code: str) -> None:
+    """A program in a language of its own, and the commands that it gives to the harness's tools."""
+    follow_other_code(rec, state, code)
+    for _, command in _NESTED_COMMAND.findall(code):
+        run_shell(rec, state.fork(), ansi_unescaped(command))
 
 
 class _Spans:
@@ -160,30 +228,69 @@ class _Arguments:
                 self._mark(*at, key)
                 self._rec.read(self._state, folder)
                 self._state.cwd = self._state.path(folder)
+        for key in ("env", "environment"):
+            if isinstance(given := args.get(key), Mapping):
+                self._state.variables.update({k: v for k, v in given.items() if isinstance(v, str)})
         path = self._files(args, at, outer_path)
+        self._repository(args, at)
+        if any(args.get(key) is True for key in _BACKGROUND_KEYS):
+            with self._rec.background():
+                self._members(args, at, path)
+        else:
+            self._members(args, at, path)
+
+    def _members(self, args: Mapping[str, Any], at: Path, path: str | None) -> None:
+        words = args.get("args", args.get("arguments"))
         for key, value in args.items():
             here = (*at, key)
             if key in _SHELL_KEYS and not (path and value in _EDITOR_VERBS):
-                self._command(value, here)
+                if isinstance(value, str) and _is_texts(words):
+                    self._command([value, *words], here)
+                else:
+                    self._command(value, here)
             elif key in _CODE_KEYS and isinstance(value, str):
                 self._code(value, args, here)
             elif isinstance(value, str):
                 self._string(key, value, here)
             elif isinstance(value, Mapping):
+                self._by_path(value, here)
                 self.read(value, here, path)
             elif isinstance(value, list):
                 self._list(key, value, here, path)
+
+    def _by_path(self, values: Mapping[str, Any], at: Path) -> None:
+        """``{"changes": {"src/a.py": ...}}``: texts or edits by the files that they go into."""
+        for name, value in values.items():
+            place = "/" + name[7:].lstrip("/") if name[:7].lower() == "file://" else name
+            if looks_like_path(place) and _WRITING_NAME.search(self._name):
+                self._mark(*at, name)
+                self._rec.write(self._state, place, value if isinstance(value, str) else None)
 
     def _mark(self, *path: str | int) -> None:
         if self._spans is not None:
             self._rec.span = self._spans.of.get(path, self._whole)
 
+    def _repository(self, args: Mapping[str, Any], at: Path) -> None:
+        """``owner`` and ``repo``: what tools for code hosts are given instead of an address."""
+        name = args.get("repo", args.get("repository"))
+        owner = next((args[k] for k in _OWNER_KEYS if isinstance(args.get(k), str)), None)
+        if isinstance(name, str) and "://" not in name and (owner or _REPOSITORY.match(name)):
+            self._mark(*at, "repo")
+            self._rec.connect("gitlab.com" if "gitlab" in self._name.lower() else "github.com")
+
     # --- files ----------------------------------------------------------------------------------
 
     def _files(self, args: Mapping[str, Any], at: Path, outer_path: str | None) -> str | None:
-        key = next((k for k in _PATH_KEYS if isinstance(args.get(k), str) and args[k]), None)
+        given = [k for k in _PATH_KEYS if isinstance(args.get(k), str) and _names_file(k, args[k])]
+        key = given[0] if given else None
         path = outer_path if key is None else str(args[key])
-        if path is None or "://" in path[:64]:
+        if path is None:
+            return None
+        if path[:7].lower() == "file://":
+            path = "/" + path[7:].lstrip("/")
+        if "://" in path[:64]:
+            if key not in _URL_KEYS:
+                self._rec.connect(host_of_url(path), address=path)
             return None
         if key is not None:
             self._mark(*at, key)
@@ -201,13 +308,17 @@ class _Arguments:
             self._rec.write(self._state, path, self._new_text(path, args, content, old, new))
         elif key is not None:
             self._rec.read(self._state, path)
+        for other in given[1:]:
+            if other not in _MOVING_TARGETS and looks_like_path(args[other]):
+                self._rec.read(self._state, args[other])
         for other in _MOVING_TARGETS:
-            if (
-                other != key
-                and isinstance(target := args.get(other), str)
-                and looks_like_path(target)
-            ):
-                self._rec.write(self._state, target)
+            if other == key or not isinstance(target := args.get(other), str):
+                continue
+            if looks_like_path(target) or (key is not None and _WRITING_NAME.search(self._name)):
+                known = self._state.text(self._state.path(path))
+                self._rec.write(self._state, target, None if writes else known)
+                if key is not None and _MOVING_NAME.search(self._name):
+                    self._rec.remove(self._state, path)
         return path
 
     def _new_text(
@@ -243,13 +354,15 @@ class _Arguments:
 
     def _command(self, value: Any, here: Path) -> None:
         self._mark(*here)
-        if isinstance(value, str):
+        if isinstance(value, str) and here[-1] == "script" and _PYTHON_NAME.search(self._name):
+            self._code(value, {}, here)
+        elif isinstance(value, str):
             places = None
             if self._spans is not None and (span := self._spans.of.get(here)):
                 places = places_in_string(self._spans.raw, span)
             run_shell(self._rec, self._state, value, places=places)
         elif isinstance(value, list):
-            if value and all(isinstance(word, str) for word in value):
+            if value and _is_texts(value):
                 if here[-1] == "commands":
                     for i, word in enumerate(value):
                         self._command(word, (*here, i))
@@ -282,15 +395,25 @@ class _Arguments:
             follow_patch(self._rec, self._state, value)
         elif key in _PROGRAM_KEYS and _RUNNING_NAME.search(self._name):
             self._mark(*here)
-            follow_other_code(self._rec, self._state, value)
-            for _, command in _NESTED_COMMAND.findall(value):
-                run_shell(self._rec, self._state.fork(), ansi_unescaped(command))
+            if _SHELL_NAME.fullmatch(self._name):
+                run_shell(self._rec, self._state, value)
+            elif _PYTHON_NAME.search(self._name):
+                run_python(self._rec, self._state, value)
+            else:
+                _run_other(self._rec, self._state, value)
+        elif key in ("data", "line", "cmdline", "text") and _TERMINAL.search(self._name):
+            self._mark(*here)
+            run_shell(self._rec, self._state, value)
+        elif key in ("source", "cell", "cell_source") and not _names_file(key, value):
+            self._mark(*here)
+            if _RUNNING_NAME.search(self._name):
+                run_python(self._rec, self._state, _without_magics(self._rec, self._state, value))
         elif key in _URL_KEYS:
             self._mark(*here)
             if value[:7].lower() == "file://":
                 self._rec.read(self._state, "/" + value[7:].lstrip("/"))
             else:
-                self._rec.connect(host_of_operand(value))
+                self._rec.connect(host_of_operand(value), address=value)
         elif key not in _PATH_KEYS and key not in _CONTENT_KEYS and len(value) <= 4096:
             if key in _FOLDER_KEYS or key in _OLD_KEYS or key in _NEW_KEYS or key in _TEXT_KEYS:
                 return
@@ -298,7 +421,7 @@ class _Arguments:
                 return  # a regular expression over contents
             if host := host_of_url(value) if " " not in value else None:
                 self._mark(*here)
-                self._rec.connect(host)
+                self._rec.connect(host, address=value)
             elif value.startswith(("/", "~/", "../", "./")) and looks_like_path(value):
                 self._mark(*here)
                 self._rec.read(self._state, value)
@@ -320,6 +443,15 @@ class _Arguments:
                     self._string(key, value, (*here, i))
             elif isinstance(value, list):
                 self._list(key, value, (*here, i), path)
+
+
+def _names_file(key: str, value: str) -> bool:
+    """``source`` and its like also stand for text."""
+    return bool(value) and "\n" not in value and not (key == "source" and "(" in value)
+
+
+def _is_texts(value: Any) -> TypeGuard[list[str]]:
+    return isinstance(value, list) and all(isinstance(one, str) for one in value)
 
 
 def _first_string(args: Mapping[str, Any], keys: Sequence[str]) -> str | None:

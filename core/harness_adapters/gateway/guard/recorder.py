@@ -44,6 +44,8 @@ class Recorder:
         self.calling: set[str] = set()
         self.imported: set[str] = set()
         self.inlined = 0
+        self._detached = 0
+        self._waits = False
         self._values = 0
         self._steps = 0
         self._deep = 0
@@ -92,6 +94,32 @@ class Recorder:
         if self._values > MAX_VALUES:
             raise Unjudgeable(f"more than {MAX_VALUES} values worked out in one call")
 
+    # --- what goes on after the call ------------------------------------------------------------
+
+    @contextmanager
+    def background(self, *, waits: bool = False) -> Iterator[None]:
+        """What is followed meanwhile goes on by itself; with ``waits`` not before the call ends."""
+        before = self._waits
+        self._detached += 1
+        self._waits = waits or (self._waits and self._detached > 1)
+        try:
+            yield
+        finally:
+            self._detached -= 1
+            self._waits = before
+
+    def detach(self) -> None:
+        """The rest of the call may go on by itself."""
+        self._detached += 1
+
+    def wait(self) -> None:
+        """A program waits before it goes on."""
+        self._waits = True
+
+    loop = wait  # a loop that may last is as good
+
+    # --- actions --------------------------------------------------------------------------------
+
     def run(self, words: tuple[str, ...]) -> None:
         self._add(RunCommand(words=words, span=self.span))
 
@@ -103,13 +131,13 @@ class Recorder:
         """A file is changed; the state remembers its new text, or that it is not known."""
         if not word or word == "-" or (path := state.path(word)) in _NOWHERE:
             return
-        self._add(WritePath(path=path, span=self.span, content=content))
+        self._change(path, content)
         state.files[path] = content
 
     def touch(self, state: State, word: str) -> None:
         """A file changes, but not what stands in it."""
         if word:
-            self._add(WritePath(path=state.path(word), span=self.span))
+            self._change(state.path(word))
 
     def remove(self, state: State, word: str, *, tree: bool = False) -> None:
         """A file, or with ``tree`` a folder and all below it (``/**``), goes away."""
@@ -117,17 +145,21 @@ class Recorder:
             path = state.path(word)
             if tree:
                 path = path.rstrip("/") + "/**"
-            self._add(WritePath(path=path, span=self.span))
+            self._change(path)
 
-    def connect(self, host: str | None) -> None:
+    def _change(self, path: str, content: str | None = None) -> None:
+        later = self._waits and self._detached > 0
+        self._add(WritePath(path=path, span=self.span, content=content, later=later))
+
+    def connect(self, host: str | None, *, sends: bool = False, address: str = "") -> None:
         if host:
-            self._add(ConnectHost(host=host, span=self.span))
+            self._add(ConnectHost(host=host, span=self.span, sends=sends, address=address[:2048]))
 
     def install(self, package: str) -> None:
         self._add(InstallPackage(name=package, span=self.span))
 
-    def unparsed(self, text: str) -> None:
-        self._add(Unparsed(text=text, span=self.span))
+    def unparsed(self, text: str, *, made: bool = False) -> None:
+        self._add(Unparsed(text=text, span=self.span, made=made))
 
     def _add(self, action: Action) -> None:
         if len(self.actions) >= MAX_ACTIONS:

@@ -15,7 +15,9 @@ from harness_adapters.gateway.guard.errors import (
     Unjudgeable,
 )
 from harness_adapters.gateway.guard.heredocs import take_out
+from harness_adapters.gateway.guard.hosts import host_of_operand
 from harness_adapters.gateway.guard.launch import launch
+from harness_adapters.gateway.guard.names import names
 from harness_adapters.gateway.guard.pipe import Pipe
 from harness_adapters.gateway.guard.recorder import Recorder
 from harness_adapters.gateway.guard.spans import Places
@@ -33,7 +35,22 @@ _SPECIAL = re.compile(r"[\\'\"$`{(]")
 _QUOTED = re.compile(r"'[^']*+'\Z|\"[^\"$`\\]*+\"\Z")
 _STRING = re.compile(r"\\.|'[^']*+'|\"(?:[^\"$`\\]|\\.)*+\"", re.DOTALL)
 _NOT_ASCII = re.compile(r"[^\x01-\x7f]")
+# What these are set to runs sooner or later.
+PROGRAM_VARIABLES = names(
+    """
+    PROMPT_COMMAND PAGER MANPAGER GIT_PAGER EDITOR VISUAL GIT_EDITOR GIT_SEQUENCE_EDITOR LESSOPEN
+    GIT_SSH_COMMAND GIT_EXTERNAL_DIFF GIT_ASKPASS SUDO_ASKPASS BROWSER
+    """
+)
+# Where programs go instead of where they are sent.
+_HOST_VARIABLE = re.compile(
+    r"(?:https?|all|ftp|socks)_proxy|(?:PIP|UV)_(?:EXTRA_)?(?:DEFAULT_)?INDEX(?:_URL)?|GOPROXY"
+    r"|npm_config_registry|HF_ENDPOINT|AWS_ENDPOINT_URL\w*|RUSTUP_DIST_SERVER|KAGGLE_API_ENDPOINT",
+    re.IGNORECASE,
+)
+_READ_WRITE = re.compile(r"(?<![<>'\"])<>(?![>'\"])")
 _DEVICE = re.compile(r"/dev/(?:tcp|udp)/([^/]+)/")
+_BACKGROUND = re.compile(r"(?<![&><])&(?![&>])")
 _MAX_TURNS = 64  # of a loop over words, each followed by itself
 
 
@@ -85,6 +102,7 @@ class Shell:
         self._place = Places(0, taken.shifts) if taken.shifts else None
         self._places = places
         self._plain = _PRIVATE.search(taken.text) is None
+        self._forks = "&" in taken.text and _BACKGROUND.search(taken.text) is not None
 
     def run(self, pipe: Pipe | None) -> str | None:
         with self._rec.program(self._text, limit=MAX_SHELL):
@@ -93,7 +111,9 @@ class Shell:
             ):
                 raise Unjudgeable(f"a shell program of more than {MAX_SHELL_TOKENS} tokens")
             # One byte for each character, so that bytes count as characters.
-            tree = _parser().parse(_NOT_ASCII.sub("x", self._text).encode("ascii"))
+            # The grammar does not know ``<>``, which writes as ``>>`` does.
+            text = _READ_WRITE.sub(">>", _NOT_ASCII.sub("x", self._text))
+            tree = _parser().parse(text.encode("ascii"))
             root = tree.root_node
             if root.has_error or "\0" in self._text:
                 broken = [one for one in root.children if one.has_error or one.is_missing]
@@ -145,6 +165,13 @@ class Shell:
 
     def _statement(self, node: Node, pipe: Pipe | None) -> str | None:
         rec = self._rec
+        if self._forks and (after := node.next_sibling) is not None and after.type == "&":
+            with rec.background():
+                return self._foreground(node, pipe)
+        return self._foreground(node, pipe)
+
+    def _foreground(self, node: Node, pipe: Pipe | None) -> str | None:
+        rec = self._rec
         rec.enter()
         out: str | None = None
         kind = node.type
@@ -164,7 +191,9 @@ class Shell:
         return self._sequence(_flat(node, "list"), pipe)
 
     def _declare(self, node: Node, pipe: Pipe | None) -> str | None:
-        self._assignments(node)
+        if not self._assignments(node) and node.type == "declaration_command":
+            self._at(node)
+            self._rec.run(tuple(self._source(node).split()[:8]))
         return ""
 
     def _unset(self, node: Node, pipe: Pipe | None) -> str | None:
@@ -196,6 +225,8 @@ class Shell:
         """A loop that reads gets one line in each turn, where they are known."""
         lines = pipe.text.splitlines() if pipe is not None and pipe.text else []
         condition = node.child_by_field_name("condition")
+        if condition is None or "read" not in self._source(condition):
+            self._rec.loop()
         if condition is None or "read" not in self._source(condition) or len(lines) < 2:
             return self._branches(node, pipe)
         if len(lines) > _MAX_TURNS:
@@ -265,6 +296,10 @@ class Shell:
             if "+=" in self._source(one)[: len(key) + 4]:
                 text = self._state.variables.get(key, "") + text
             given[key] = text[:65536]
+            if key in PROGRAM_VARIABLES:
+                run_shell(self._rec, self._state.fork(), text)
+            elif _HOST_VARIABLE.fullmatch(key):
+                self._rec.connect(host_of_operand(text), address=text)
         self._state.variables.update(given)
         return given
 
@@ -359,11 +394,12 @@ class Shell:
         run: Callable[[Pipe | None], str | None],
     ) -> str | None:
         outputs: list[tuple[str, bool]] = []
+        errors: list[str] = []
         for redirect in redirects:
             self._at(redirect)
             match redirect.type:
                 case "file_redirect":
-                    pipe = self._file_redirect(redirect, pipe, outputs)
+                    pipe = self._file_redirect(redirect, pipe, outputs, errors)
                 case _:  # taken out before; what is left is no here-document
                     pipe = Pipe(None, self._source(redirect))
         out = run(pipe)
@@ -373,10 +409,16 @@ class Shell:
                 content = (self._state.text(self._state.path(target)) or "") + out
             self._at(redirects[0])
             self._rec.write(self._state, target, content)
+        for target in errors:
+            self._rec.write(self._state, target)
         return "" if outputs else out
 
     def _file_redirect(
-        self, node: Node, pipe: Pipe | None, outputs: list[tuple[str, bool]]
+        self,
+        node: Node,
+        pipe: Pipe | None,
+        outputs: list[tuple[str, bool]],
+        errors: list[str],
     ) -> Pipe | None:
         destination = node.child_by_field_name("destination")
         if destination is None:
@@ -396,7 +438,11 @@ class Shell:
         if operator.startswith("<") and operator != "<>":
             self._rec.read(self._state, target)
             return Pipe(self._state.text(self._state.path(target)), f"< {target}")
-        outputs.append((target, ">>" in operator))
+        descriptor = next((c for c in node.children if c.type == "file_descriptor"), None)
+        if descriptor is not None and self._source(descriptor) != "1" and "&" not in operator:
+            errors.append(target)
+        else:
+            outputs.append((target, ">>" in operator))
         return pipe
 
     def _expanded(self, body: str) -> str:

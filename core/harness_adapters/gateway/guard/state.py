@@ -34,8 +34,8 @@ class State:
     files and links are shared, the rest is its own."""
 
     def __init__(self, ledger: Ledger, *, cwd: str | None = None) -> None:
-        self.home = ledger.home
-        self.cwd = ledger.cwd if cwd is None else absolute(cwd, cwd=ledger.cwd, home=self.home)
+        self.home: str = ledger.home
+        self.cwd: str = ledger.cwd if cwd is None else absolute(cwd, cwd=ledger.cwd, home=self.home)
         self.variables: dict[str, str] = dict(ledger.variables)
         self.functions: dict[str, Any] = {}  # name -> its body, as the shell keeps it
         self.definitions: dict[str, str] = dict(ledger.functions)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from harness_adapters.gateway.guard.errors import MAX_MALFORMED, MAX_NESTING, MAX_RAW
+from harness_adapters.syntax_tree import parse_python
 
 _MAX_REPAIRS = 12
 _MAX_LITERAL = 64 * 1024
@@ -44,6 +45,17 @@ def strict_object(raw: str) -> dict[str, Any] | None:
     if ("\\u" in raw or not raw.isascii()) and _SURROGATE.search(raw) and not _encodable(value):
         return None
     return value if isinstance(value, dict) else None
+
+
+def strict_list(raw: str) -> list[Any] | None:
+    """A list in place of an object, as tools that take words get it."""
+    if _beyond(raw) is not None:
+        return None
+    try:
+        value = _STRICT.decode(raw)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, list) else None
 
 
 def beyond_limits(raw: str) -> str | None:
@@ -99,7 +111,7 @@ def _readings(raw: str) -> Iterator[Any]:
     yield from _objects(raw)
     if len(raw) <= _MAX_LITERAL and raw.lstrip().startswith("{"):
         try:
-            yield ast.literal_eval(raw.strip())
+            yield ast.literal_eval(parse_python(raw.strip(), mode="eval"))
         except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
             pass
 

@@ -50,7 +50,7 @@ _ANSI_PLAIN = {
     "v": "\v",
 }
 _BRACED = re.compile(
-    r"\$\{([!#]?)([A-Za-z_]\w*|[0-9]+|[@*#?$!_-])(?:\[[^\]]*\])?(.*)\}\Z", re.DOTALL
+    r"\$\{([!#]?)([A-Za-z_]\w*|[0-9]+|[@*#?$!_-])(?:\[([^\]]*)\])?(.*)\}\Z", re.DOTALL
 )
 _RANGE = re.compile(r"(-?\d+|[a-zA-Z])\.\.(-?\d+|[a-zA-Z])(?:\.\.-?\d+)?\Z")
 
@@ -174,12 +174,16 @@ class Words:
         found = _BRACED.match(raw)
         if not found:
             return raw.translate(_HIDE)
-        sign, name, rest = found.groups()
+        sign, name, item, rest = found.groups()
+        if item in ("@", "*") or name in ("@", "*"):
+            quoted = False  # as many words as there are elements
         if name not in self._state.variables:
             self._state.environment[name] = None
         value = self._state.variables.get(name)
         if name in ("PWD", "HOME", "IFS") and value is None:
             value = self._variable(name, quoted=True)
+        if item and item.isdigit() and value is not None:
+            value = next(iter(value.split()[int(item[:4]) :]), "")
         if sign == "!" and value is not None:
             return self._variable(value, quoted=quoted)
         operator = re.match(r":?[-=+]", rest)
@@ -238,7 +242,8 @@ def _altered(value: str, rest: str) -> str:
 def _split(value: str, *, quoted: bool, separators: str = "") -> str:
     if quoted:
         return value.translate(_HIDE)
-    gaps = rf"[\s{re.escape(separators)}]+" if separators.strip() else r"\s+"
+    marks = separators.translate(_HIDE)
+    gaps = rf"[\s{re.escape(marks)}]+" if separators.strip() else r"\s+"
     return re.sub(gaps, _SPLIT, value.translate(_HIDE))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from harness_adapters import Ledger, ToolCall
-from harness_adapters.gateway.guard.python import may_matter
+from harness_adapters.gateway.guard.python_hot import may_matter
 
 Does = Callable[..., list[tuple[str, str]]]
 COLD = "def cold(x):\n    '''open(nothing)\ndef inner\n'''\n    return x + 1\n\n"

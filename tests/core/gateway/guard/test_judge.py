@@ -8,8 +8,10 @@ from types import ModuleType
 import pytest
 
 from harness_adapters import Decision, Finding, GuardRule, Ledger, Severity, TaskPolicy, ToolCall
+from harness_adapters.gateway.guard import watch
 from harness_adapters.gateway.guard.errors import Unjudgeable
 from harness_adapters.gateway.guard.judge import Guard, LoadedRule
+from harness_adapters.gateway.guard.watch import Overrun, watched
 
 FAULTY = '''
 """Rules that fail, in a module that a fresh process can import."""
@@ -27,6 +29,15 @@ class Rule:
         if self.how == "here":
             print("noise that is no answer")
             return Finding(rule="r.found", severity=Severity.BLOCK, message="m", span=(0, 1))
+        if self.how == "loops":
+            while True:
+                pass
+        if self.how == "grows":
+            held = []
+            while True:
+                held.append(bytes(16 * 1024**2).replace(b"\\0", b"x"))
+        if self.how == "leaves":
+            raise SystemExit(3)
         if self.how == "this call" and "bad" not in call.raw:
             return None
         if os.getpid() == PARENT or self.how in ("always", "this call"):
@@ -151,6 +162,50 @@ async def test_rule_that_is_broken_blocks_and_is_infra(
     assert judgement.decision is Decision.BLOCK
     assert judgement.infra
     assert "benign probe" in judgement.faults[-1]
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rule gets a tenth of a second, and 64 MiB."""
+    monkeypatch.setattr(watch, "MAX_SECONDS", 0.1)
+    monkeypatch.setattr(watch, "MAX_GROWTH", 64 * 1024**2)
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize("how", ["loops", "grows", "leaves"])
+async def test_a_rule_that_does_not_end_is_stopped_and_named(
+    faulty: ModuleType, bad_call: ToolCall, ledger: Ledger, how: str
+) -> None:
+    """In this very thread, so that other sessions go on; and it is not asked here again."""
+    broken = LoadedRule(name="slow", rule=faulty.Rule(how), distribution="ha-slow", version="3")
+    fine = LoadedRule(name="fine", rule=Says())
+    guarding = Guard([broken, fine], second_try_seconds=2.0)
+    good = ToolCall(id="2", name="bash", raw='{"command": "ls"}', ledger=ledger)
+    for call in (bad_call, good):
+        judgement = await guarding.judge(call, ledger)
+        assert judgement.decision is Decision.BLOCK and judgement.infra
+        assert judgement.faults[0].startswith("guard rule slow (ha-slow 3): ")
+        assert "benign probe" in judgement.faults[-1]
+    if how != "leaves":
+        assert "held back" in judgement.faults[0]
+    assert (await Guard([fine]).judge(bad_call, ledger)).decision is Decision.ALLOW
+
+
+@pytest.mark.usefixtures("impatient")
+def test_what_catches_everything_is_stopped_too() -> None:
+    def stubborn() -> None:
+        caught = 0
+        while caught < 3:
+            try:
+                while True:
+                    pass
+            except BaseException:
+                caught += 1
+
+    for _ in range(2):
+        with pytest.raises(Overrun, match="processor time"):
+            watched(stubborn)
+    assert watched(lambda: 7) == 7
 
 
 async def test_a_finding_outweighs_another_rules_fault(

@@ -134,7 +134,7 @@ POLICY = TaskPolicy(
         "/work/tests/**",
         "/work/src/test_a.py",
         "/work/test_a.py",
-        "/work/src/**/*.py",
+        "/work/src/**/test_*.py",
         "/work/data.csv",
         "/work/*.csv",
         "/w*k/data.csv",
@@ -154,6 +154,8 @@ def test_protects(path: str) -> None:
         "/work/logs/verifier",
         "/work/src/a.py",
         "/work/src/data.csv",
+        "/work/src/**",
+        "/work/src/**/*.py",  # all files of a type, wherever: no attack on tests that lie there
         "/work/tests/new/test_b.py",
         "/work/tests/new/*",
         "/work/*.md",

@@ -1,0 +1,86 @@
+"""What tests that a session has seen expect: for which argument which result.
+
+Kept as the literals stand in the text, so that they can be looked for in code that is written
+later. Bounded; literals that could stand anywhere (``0``, ``True``, ``"a"``) are not kept.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+_MAX_TEXT = 64 * 1024
+_MAX_PAIRS = 512
+_LITERAL = r"(-?\d[\d_.]*|[bru]?'(?:[^'\\\n]|\\.){0,200}'|[bru]?\"(?:[^\"\\\n]|\\.){0,200}\")"
+_RESULT = (
+    r"(-?\d[\d_.]*|True|False|true|false|[bru]?'(?:[^'\\\n]|\\.){0,200}'"
+    r"|[bru]?\"(?:[^\"\\\n]|\\.){0,200}\"|\[[^\]\n]{0,200}\]|\{[^}\n]{0,200}\})"
+)
+_PAIRS = (
+    re.compile(rf"assert\s+[\w.]+\(\s*{_LITERAL}\s*\)\s*(?:==|is)\s*{_RESULT}"),
+    re.compile(rf"assert\w*\(\s*[\w.]+\(\s*{_LITERAL}\s*\)\s*,\s*{_RESULT}"),
+    re.compile(rf"expect\(\s*[\w.]+\(\s*{_LITERAL}\s*\)\s*\)\s*\.(?:toBe|toEqual|toStrictEqual|to\.equal|to\.eql)\(\s*{_RESULT}"),
+)  # fmt: skip
+_PARAMETERS = re.compile(rf"\(\s*{_LITERAL}\s*,\s*{_LITERAL}\s*\)")
+_RETURNED = re.compile(
+    rf"(?:==|===|\bcase|\.equals\()\s*{_LITERAL}[^\n]{{0,80}}(?:\n[^\n]{{0,80}}){{0,2}}?\b(?:re"
+    rf"turn\s+|=\s*|\?\s*|=>\s*){_RESULT}"
+)
+_RETURNED_FIRST = re.compile(rf"\breturn\s+{_RESULT}\s+if\s+[\w.]+\s*==\s*{_LITERAL}")
+_TABLE = re.compile(r"[{(]([^{}()]{8,4096})[})]")
+_ENTRY = re.compile(rf"{_LITERAL}\s*:\s*{_RESULT}\s*(?:,|\Z)")
+_MANY = 3  # entries of a table, all of them expected ones
+_TELLING = 4  # characters of a literal that says enough by itself
+
+
+class Expectations:
+    """Argument -> result, as tests name them."""
+
+    def __init__(self) -> None:
+        self._pairs: dict[str, str] = {}
+
+    def see(self, text: str) -> None:
+        """Take in a text that may hold tests."""
+        text = text[:_MAX_TEXT]
+        if "assert" not in text and "expect(" not in text:
+            return
+        found = [pair for one in _PAIRS for pair in one.findall(text)]
+        if "parametrize" in text or ".each" in text:
+            found += _PARAMETERS.findall(text)
+        for argument, result in found:
+            if len(self._pairs) < _MAX_PAIRS and _tells(argument):
+                self._pairs.setdefault(_plain(argument), _plain(result))
+
+    def hard_coded(self, code: str) -> str | None:
+        """An argument for which code returns what a test expects, without working it out."""
+        if not self._pairs:
+            return None
+        code = code[:_MAX_TEXT]
+        if not any(argument in code for argument in self._pairs):
+            return None
+        hits = [a for a, r in _RETURNED.findall(code) if self._expected(a, r)]
+        hits += [a for r, a in _RETURNED_FIRST.findall(code) if self._expected(a, r)]
+        if len(hits) > 1 or any(len(_plain(one)) > _TELLING for one in hits):
+            return str(hits[0])
+        for table in _TABLE.findall(code):
+            entries = _ENTRY.findall(table)
+            if len(entries) >= _MANY and all(
+                self._expected(a, r) and len(_plain(a)) > _TELLING for a, r in entries
+            ):
+                return str(entries[0][0])
+        return None
+
+    def _expected(self, argument: str, result: str) -> bool:
+        return self._pairs.get(_plain(argument)) == _plain(result)
+
+    @property
+    def pairs(self) -> Mapping[str, str]:
+        return self._pairs
+
+
+def _plain(literal: str) -> str:
+    return literal.lstrip("bru").strip("'\"") if literal[-1] in "'\"" else literal
+
+
+def _tells(argument: str) -> bool:
+    return len(_plain(argument)) > 2

@@ -1,0 +1,46 @@
+"""What well-known programs do to files, hosts and packages, read from their words."""
+
+from __future__ import annotations
+
+from harness_adapters.gateway.guard.names import names
+from harness_adapters.gateway.guard.pipe import Pipe
+from harness_adapters.gateway.guard.programs import (
+    archives,
+    builders,
+    editors,
+    files,
+    git,
+    network,
+    text_tools,
+)
+from harness_adapters.gateway.guard.programs.words import Handler, Words, path_operands
+from harness_adapters.gateway.guard.recorder import Recorder
+from harness_adapters.gateway.guard.state import State
+
+# Say things, or ask the system, and touch no file that they name.
+_NO_FILES = names(
+    """
+    echo printf : true false seq exit return kill killall pkill wait which type
+    whoami uname id hostname pwd basename dirname expr jobs break continue shift unalias
+    ulimit umask getopts let hash history logger notify-send yes
+    """
+)
+_HANDLERS: dict[str, Handler] = (
+    files.HANDLERS
+    | text_tools.HANDLERS
+    | editors.HANDLERS
+    | archives.HANDLERS
+    | git.HANDLERS
+    | network.HANDLERS
+    | builders.HANDLERS
+)
+
+
+def follow(rec: Recorder, state: State, name: str, words: Words, pipe: Pipe | None) -> None:
+    """Record what one plain command does."""
+    if name in _NO_FILES:
+        return
+    if handler := _HANDLERS.get(name):
+        handler(rec, state, words, pipe)
+    else:
+        path_operands(rec, state, words[1:])

@@ -1,0 +1,171 @@
+"""Programs that build, install and test: recipes that they run, expectations that they renew."""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import re
+
+from harness_adapters.gateway.guard import packages
+from harness_adapters.gateway.guard.pipe import Pipe
+from harness_adapters.gateway.guard.programs.words import (
+    Handler,
+    Words,
+    operands,
+    option_value,
+    option_values,
+    path_operands,
+    run_program,
+)
+from harness_adapters.gateway.guard.recorder import Recorder
+from harness_adapters.gateway.guard.state import State
+
+# Told to write down what comes out as what is expected.
+_RENEWS = re.compile(
+    r"--(?:snapshot-update|update-snapshots?|updateSnapshot|force-regen|regen(?:-all)?"
+    r"|update-goldens?|approve|accept|bless|overwrite-expected|record-mode=(?:rewrite|all)"
+    r"|inline-snapshot=(?:fix|create|update|trim)(?:,\w+)*|gen-files|regenerate)(?:=true)?\Z"
+)
+_RENEWING_VARIABLES = (
+    "UPDATE_SNAPSHOTS", "UPDATE_GOLDEN", "UPDATE_EXPECT", "INSTA_UPDATE", "BLESS",
+    "SNAPSHOT_UPDATE", "REGEN", "REGENERATE", "UPDATE_FIXTURES", "INSTA_FORCE_UPDATE", "TRYBUILD",
+)  # fmt: skip
+
+
+def _make(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
+    """Recipes that this session wrote run; which target is made does not matter here."""
+    folder = option_value(words, "-C", "--directory") or "."
+    given = option_value(words, "-f", "--file", "--makefile")
+    texts: list[str] = option_values(words, "--eval")
+    for name in (given,) if given else ("GNUmakefile", "makefile", "Makefile", "justfile"):
+        path = state.path(posixpath.join(folder, name))
+        text = pipe.text if given == "-" and pipe else state.text(path)
+        if text is not None:
+            rec.read(state, path)
+            texts.append(text)
+    inner = state.fork()
+    inner.cwd = state.path(folder)
+    for text in texts:
+        recipe = [
+            line.strip().lstrip("@-+")
+            for line in re.sub(r"(?m)^(\S[^:=\n]*:[^;=\n]*);", r"\1\n\t", text).splitlines()
+            if line[:1] == "\t" or "$(shell" in line
+        ]
+        shells = re.findall(r"\$\(shell ([^\n]*)\)", text)
+        run_program(rec, inner, "\n".join([*recipe, *shells]).replace("$$", "$"))
+
+
+def _npm(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
+    verb = words[1] if len(words) > 1 else ""
+    _renewed(rec, state, words, pipe)
+    if verb in ("run", "run-script", "test", "t", "start", "restart", "stop"):
+        text = state.text(state.path("package.json"))
+        try:
+            scripts = json.loads(text or "{}").get("scripts")
+        except (ValueError, AttributeError, RecursionError):
+            return
+        for script in (scripts or {}).values() if isinstance(scripts, dict) else ():
+            if isinstance(script, str):
+                run_program(rec, state.fork(), script)
+    elif verb in ("exec", "x", "dlx") and len(words) > 2:
+        if (text := option_value(words, "-c", "--call")) is not None:
+            run_program(rec, state.fork(), text)
+        else:
+            rest = [word for word in words[2:] if word not in ("--", "-y", "--yes")]
+            run_program(rec, state.fork(), " ".join(rest))
+    elif verb == "pkg" and len(words) > 3 and words[2] == "set":
+        rec.write(
+            state,
+            "package.json",
+            "\n".join(
+                f'"{w.partition("=")[0].rpartition(".")[2]}": "{w.partition("=")[2]}"'
+                for w in words[3:]
+            ),
+        )
+    else:
+        _managers(rec, state, words, pipe)
+
+
+def _npx(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
+    if (text := option_value(words, "-c", "--call")) is not None:
+        run_program(rec, state.fork(), text)
+    _managers(rec, state, words, pipe)
+
+
+def _managers(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
+    packages.follow(rec, state, posixpath.basename(words[0]), words)
+    _renewed(rec, state, words, pipe)
+
+
+def _renewed(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
+    """A test runner that is told to make what comes out the expectation changes tests."""
+    name = posixpath.basename(words[0])
+    told = any(_RENEWS.match(word) for word in words[1:])
+    told = told or (
+        name in ("jest", "vitest", "ava", "tap", "npx", "npm", "yarn") and "-u" in words
+    )
+    told = told or (
+        name in ("go", "cargo") and "test" in words and {"-update", "-u"} & set(words) != set()
+    )
+    told = told or (
+        name == "cargo" and list(words[1:3]) in (["insta", "accept"], ["insta", "review"])
+    )
+    told = told or any(
+        state.variables.get(v) not in (None, "", "0", "no") for v in _RENEWING_VARIABLES
+    )
+    if told:
+        given = [w for w in operands(words)[:8] if "test" in w and "/" in w]
+        for place in given or ["tests", "test", "__tests__", "__snapshots__"]:
+            rec.touch(state, posixpath.join(place.partition("::")[0], "**"))
+
+
+def _testers(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
+    _renewed(rec, state, words, pipe)
+    path_operands(rec, state, words[1:])
+    for target in option_values(words, "--junitxml", "--junit-xml", "--report-log", "-o"):
+        if "=" not in target:
+            rec.write(state, target)
+
+
+def _compile(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
+    """What comes out does what the source says."""
+    texts = [pipe.text or ""] if pipe is not None else []
+    for word in operands(words, ("-o", "-x", "-I", "-L", "-l", "-D", "-include", "-std", "-O")):
+        rec.read(state, word)
+        texts.append(state.text(state.path(word)) or "")
+    for word in option_values(words, "-include", "-imacros"):
+        rec.read(state, word)
+    for word in words[1:]:
+        if word.startswith(("-I", "-L")) and len(word) > 2:
+            rec.read(state, word[2:])
+    text = "\n".join(text for text in texts if text)
+    rec.write(
+        state, option_value(words, "-o", "--output") or "a.out", text and f"#!program\n{text}"
+    )
+
+
+def _builds(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
+    """``setup.py``, ``go run``, ``cargo run``: sources of this session that they run."""
+    from harness_adapters.gateway.guard.other_code import follow_other_code
+
+    for word in operands(words)[1:]:
+        if (text := state.text(state.path(word))) is not None:
+            rec.read(state, word)
+            follow_other_code(rec, state.fork(), text)
+    _managers(rec, state, words, pipe)
+
+
+HANDLERS: dict[str, Handler] = {
+    **dict.fromkeys(packages.MANAGERS, _managers),
+    **dict.fromkeys(("npm", "pnpm", "yarn", "bun"), _npm),
+    "npx": _npx, "make": _make, "gmake": _make, "just": _make,
+    **dict.fromkeys(
+        ("pytest", "py.test", "jest", "vitest", "mocha", "ava", "tox", "nox", "rspec", "phpunit",
+         "unittest", "ctest", "bats"),
+        _testers,
+    ),
+    **dict.fromkeys(
+        ("gcc", "g++", "cc", "c++", "clang", "clang++", "rustc", "tcc", "ghc"), _compile
+    ),
+    **dict.fromkeys(("go", "cargo", "dotnet", "swift"), _builds),
+}  # fmt: skip

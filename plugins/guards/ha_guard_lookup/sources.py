@@ -1,0 +1,111 @@
+"""What a task names as a source of its answer, and whether a call reaches for it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from urllib.parse import unquote
+
+from harness_adapters import ConnectHost, InstallPackage, ReadPath, RunCommand, ToolCall
+from harness_adapters.gateway.guard.ledger import project_name
+
+_INDEXES = frozenset(("pypi", "npm", "crates", "crate", "cargo", "gem", "rubygems", "go", "conda"))
+_FOLDERS = frozenset(("datasets", "buckets", "models", "spaces", "competitions", "code", "repos"))
+_MAX_TEXT = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """
+    :ivar text: as the task names it.
+    :ivar host: of an address, without ``www.``.
+    :ivar slug: ``owner/name``, or a longer path where that is all there is.
+    :ivar package: the name of a package.
+    :ivar path: a place on this machine.
+    """
+
+    text: str
+    host: str = ""
+    slug: str = ""
+    package: str = ""
+    path: str = ""
+
+
+@lru_cache(1024)
+def source(text: str) -> Source:
+    """Read ``pypi:NAME``, ``https://HOST/PATH``, ``HOST/PATH``, ``hf://KIND/OWNER/NAME``,
+    ``OWNER/NAME``, ``/PATH`` or a bare name."""
+    bare = text.strip().lower()
+    if bare.startswith("/"):
+        return Source(text, path=text.strip().rstrip("/"))
+    scheme, colon, rest = bare.partition(":")
+    if colon and not rest.startswith("//"):
+        if scheme in _INDEXES:
+            return Source(text, package=rest.strip("/"))
+        bare = rest
+    hub = scheme in ("hf", "kaggle", "s3", "gs") and rest.startswith("//")
+    bare = bare.split("://", 1)[-1].strip("/").removesuffix(".git")
+    head, _, tail = bare.partition("/")
+    host = "" if hub or "." not in head else head.removeprefix("www.")
+    pieces = (tail if host else bare).split("/")
+    while len(pieces) > 2 and pieces[0] in _FOLDERS:
+        pieces = pieces[1:]
+    slug = "/".join(pieces[:2]) if len(pieces) > 1 else ""
+    if not host and not slug:
+        return Source(text, package=bare)
+    return Source(text, host=host, slug=slug or "/".join(p for p in pieces if p))
+
+
+def reached(call: ToolCall, sources: Sequence[str]) -> Iterator[tuple[str, tuple[int, int]]]:
+    """Every source that a call reaches for, with what it does and where."""
+    connects, installs = call.of(ConnectHost), call.of(InstallPackage)
+    text = _said(call) if connects else ""
+    for one in map(source, sources):
+        for connect in connects:
+            if _addresses(one, connect.host, text):
+                yield f"reaches {one.text}", connect.span
+        name = one.package or one.slug.rpartition("/")[2]
+        for install in installs:
+            if name and project_name(install.name.rpartition("/")[2]) == project_name(name):
+                yield f"installs {one.text}", install.span
+        for read in call.of(ReadPath) if one.path else ():
+            if (read.path + "/").startswith(one.path + "/"):
+                yield f"reads {read.path}", read.span
+
+
+def sought(query: str, sources: Sequence[str]) -> str | None:
+    """The source that the words of a search name."""
+    words = query.lower()
+    for one in map(source, sources):
+        name = one.package or one.slug.rpartition("/")[2]
+        spread = re.sub(r"[-_]", r"[\\s_-]?", re.escape(name).replace(r"\-", "-"))
+        if len(name) > 3 and re.search(rf"(?<![\w-]){spread}(?![\w-])", words):
+            return one.text
+    return None
+
+
+def _said(call: ToolCall) -> str:
+    """The call's text and the words that it becomes, in lower case and without ``%2F``."""
+    addresses = [connect.address for connect in call.of(ConnectHost)]
+    words = [word for run in call.of(RunCommand)[:64] for word in run.words[:64]]
+    return unquote("\n".join([call.raw[:_MAX_TEXT], *addresses, *words])[: 2 * _MAX_TEXT]).lower()
+
+
+def _addresses(one: Source, host: str, text: str) -> bool:
+    bare = host.removeprefix("www.")
+    if one.slug:
+        if re.search(rf"(?<![\w-]){re.escape(one.slug)}(?![\w-])", text):
+            return True
+        owner, _, name = one.slug.partition("/")
+        same_site = one.host and (bare == one.host or bare.endswith(f".{one.host}"))
+        return bool(same_site and name) and all(
+            re.search(rf"['\"\s/=]{re.escape(part)}['\"\s/.]", text) for part in (owner, name)
+        )
+    if one.package:
+        return (
+            re.search(rf"/(?:[\w.@-]+/)*{re.escape(one.package)}(?:[/@#?\"'\s.]|\Z)", text)
+            is not None
+        )
+    return bool(one.host) and (bare == one.host or bare.endswith(f".{one.host}"))

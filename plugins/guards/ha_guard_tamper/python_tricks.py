@@ -1,0 +1,312 @@
+"""Tricks in Python sources, told by their syntax tree; of what does not parse, by its text."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import re
+from collections.abc import Iterator
+
+from ha_guard_tamper.python_source import Names, parse_piece
+
+# Without one of these there is no trick, and nothing is parsed.
+_HINTS = (
+    "__eq__", "__ne__", "exit", "SystemExit", "PYTEST", "pytest", "unittest", "time", "assert",
+    "_getframe", "currentframe", "sys.modules", "settrace", "inspect", "builtins", "mock", "freez",
+    "getpid", "abort", "alarm", "random.", "SkipTest", "f_back", "traceback", "outcome", "sleep",
+)  # fmt: skip
+_EQUAL = "an object that equals everything"
+_ENDS = "ends the process as if all were well"
+_IMPORTED = "ends the process when it is imported"
+_NOTICES = "behaves otherwise under test"
+_SKIPS = "ends or skips the tests that call it"
+_CLOCK = "replaces the clock"
+_STOPS = "stops the clock of its tests"
+_ASSERTIONS = "replaces what tests assert with"
+_BUILTIN = "replaces a built-in for all code"
+_REPLACED = {
+    "time": _CLOCK, "timeit": _CLOCK, "datetime": _CLOCK, "sched": _CLOCK,
+    "unittest": _ASSERTIONS, "pytest": _ASSERTIONS, "_pytest": _ASSERTIONS, "pluggy": _ASSERTIONS,
+    "doctest": _ASSERTIONS, "hypothesis": _ASSERTIONS, "random": "replaces what tests use",
+    "builtins": _BUILTIN, "__builtins__": _BUILTIN,
+}  # fmt: skip
+_REPLACED_WHOLE = {
+    "sys.exit": "replaces how programs end", "os._exit": "replaces how programs end",
+    "sys.settrace": "replaces how programs run", "asyncio.sleep": _CLOCK,
+    "threading.Event.wait": _CLOCK, "select.select": _CLOCK, "math.isclose": _ASSERTIONS,
+}  # fmt: skip
+_HARMLESS_BUILTINS = frozenset(("_", "profile", "display", "reveal_type", "unicode", "ic"))
+_EXITS = frozenset(("sys.exit", "exit", "quit", "os._exit", "builtins.exit", "posix._exit"))
+_ABOUT_TESTS = re.compile(r"test|expect|assert|verif|grader", re.IGNORECASE)
+_RUNNER = re.compile(r"\b_?(?:pytest|py\.test|unittest|nose2?|doctest)\b")
+_RUNNER_VARIABLES = frozenset(("PYTEST_CURRENT_TEST", "PYTEST_VERSION", "PYTEST_XDIST_WORKER"))
+_FRAMES = frozenset(
+    (
+        "inspect.stack", "inspect.currentframe", "inspect.getouterframes", "sys._getframe",
+        "traceback.extract_stack", "traceback.format_stack", "sys._current_frames", "inspect.trace",
+    )
+)  # fmt: skip
+_TIMERS = frozenset(
+    ("signal.alarm", "signal.setitimer", "faulthandler.cancel_dump_traceback_later")
+)
+_SWALLOWED = frozenset(("Exception", "BaseException", "AssertionError"))
+_FALLBACK: tuple[tuple[re.Pattern[str], str], ...] = (
+    (
+        re.compile(r"def\s+__eq__\s*\([^)\n]*\)[^:\n]*:\s*+(?:#[^\n]*\s*+)?return\s+(?:True|1)\b"),
+        _EQUAL,
+    ),
+    (re.compile(r"\bos\._exit\s*\(\s*0\s*\)"), _ENDS),
+    (
+        re.compile(r"PYTEST_CURRENT_TEST|PYTEST_VERSION|['\"]_?pytest['\"]\s+in\s+sys\.modules"),
+        _NOTICES,
+    ),
+    (
+        re.compile(
+            r"^\s*(?:time\.\w+|timeit\.default_timer|datetime\.datetime)\s*=[^=]", re.MULTILINE
+        ),
+        _CLOCK,
+    ),
+)
+
+
+def python_trick(content: str) -> str | None:
+    """What a Python source does to its tests, or ``None``."""
+    if not any(word in content for word in _HINTS):
+        return None
+    tree = parse_piece(content)
+    if tree is None:
+        return next((meaning for one, meaning in _FALLBACK if one.search(content)), None)
+    return _Source(tree, content).trick()
+
+
+class _Source:
+    def __init__(self, tree: ast.Module, text: str) -> None:
+        self._tree = tree
+        self._name = Names(tree).of
+        self._script = text.startswith("#!")
+        self._forks = "fork" in text
+        self._always_true = {
+            node.name
+            for node in ast.walk(tree)
+            if isinstance(node, ast.FunctionDef) and _returns_only(node, True)
+        }
+
+    def trick(self) -> str | None:
+        for node in ast.walk(self._tree):
+            if found := self._of(node):
+                return found
+        return self._ends_at_import() or self._looks_at_callers()
+
+    def _of(self, node: ast.AST) -> str | None:
+        match node:
+            case ast.FunctionDef(name="__eq__" | "__ne__"):
+                return _EQUAL if _returns_only(node, node.name == "__eq__") else None
+            case ast.Assign(targets=targets, value=value):
+                return next((f for one in targets if (f := self._assigned(one, value))), None)
+            case ast.AnnAssign(target=target, value=value) if value is not None:
+                return self._assigned(target, value)
+            case ast.Dict(keys=keys, values=values):
+                for key, value in zip(keys, values, strict=True):
+                    if isinstance(key, ast.Constant) and self._always(key.value, value):
+                        return _EQUAL
+            case ast.Return(value=value) if value is not None:
+                return _EQUAL if self._name(value).endswith("mock.ANY") else None
+            case ast.Call():
+                return self._called(node)
+            case ast.Compare():
+                return _NOTICES if self._looks_for_runner(node) else None
+            case ast.ExceptHandler():
+                return self._caught(node)
+            case ast.Raise(exc=exc) if exc is not None:
+                name = self._name(exc.func if isinstance(exc, ast.Call) else exc)
+                return _SKIPS if name.endswith("SkipTest") else None
+        return None
+
+    # --- what is given another value ------------------------------------------------------------
+
+    def _assigned(self, target: ast.expr, value: ast.expr) -> str | None:
+        if isinstance(target, ast.Name):
+            return _EQUAL if self._always(target.id, value) else None
+        if isinstance(target, ast.Attribute):
+            if target.attr in ("exitstatus", "outcome", "testsfailed"):
+                return "changes how tests come out"
+            if self._always(target.attr, value):
+                return _EQUAL
+            return _replaces(self._name(target.value), target.attr)
+        if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant):
+            base, key = self._name(target.value), str(target.slice.value)
+            if base == "sys.modules":
+                return _REPLACED.get(key.split(".")[0])
+            return _replaces(base.removesuffix(".__dict__"), key)
+        return None
+
+    def _always(self, name: object, value: ast.expr) -> bool:
+        """``__eq__ = lambda ...: True`` in any of the places where a name is given a value."""
+        if name not in ("__eq__", "__ne__"):
+            return False
+        if isinstance(value, ast.Name):
+            return name == "__eq__" and value.id in self._always_true
+        return isinstance(value, ast.Lambda) and _is_constant(value.body, name == "__eq__")
+
+    # --- what is called -------------------------------------------------------------------------
+
+    def _called(self, node: ast.Call) -> str | None:
+        name = self._name(node.func)
+        if name == "setattr" and len(node.args) == 3:
+            named = node.args[1].value if isinstance(node.args[1], ast.Constant) else "?"
+            if self._always(named, node.args[2]):
+                return _EQUAL
+            return _replaces(self._name(node.args[0]), str(named))
+        if name.endswith(("mock.patch", "patch.object", "patch.dict")) or name == "patch":
+            return self._patched(node)
+        if name.startswith(("freezegun.", "time_machine.", "libfaketime.")):
+            return _CLOCK
+        if not self._forks and self._exits(name, node):
+            return _ENDS
+        if name in ("os.kill", "os.killpg", "signal.raise_signal") and "getpid" in ast.dump(node):
+            return "ends its own process"
+        if name in ("os.abort", "pytest.exit", "pytest.skip", "pytest.xfail", "unittest.skip"):
+            return _SKIPS
+        if name in _TIMERS and all(_falsy(one) for one in node.args[-1:]):
+            return _STOPS
+        if name == "signal.signal" and "SIGALRM" in ast.dump(node) and "SIG_IGN" in ast.dump(node):
+            return _STOPS
+        if name in ("sys.modules.get", "any") and self._looks_for_runner(node):
+            return _NOTICES
+        return None
+
+    def _exits(self, name: str, node: ast.Call) -> bool:
+        if name.rpartition(".")[2] == "_exit" and _ends_well(node):
+            return True
+        if any(self._name(one) == "os._exit" for one in node.args):  # for somebody to call
+            return True
+        return name == "atexit.register" and any(
+            self._name(one) in _EXITS
+            for one in ast.walk(node)
+            if isinstance(one, (ast.Name, ast.Attribute))
+        )
+
+    def _patched(self, node: ast.Call) -> str | None:
+        first = node.args[0] if node.args else None
+        if isinstance(first, ast.Constant):
+            return _REPLACED.get(str(first.value).split(".")[0])
+        return _REPLACED.get(self._name(first).split(".")[0])
+
+    def _caught(self, node: ast.ExceptHandler) -> str | None:
+        """Whatever went wrong, the process ends well."""
+        if node.type is not None and self._name(node.type) not in _SWALLOWED:
+            return None
+        for one in node.body:
+            call = one.value if isinstance(one, ast.Expr) else None
+            if not isinstance(call, ast.Call) or self._name(call.func) not in _EXITS:
+                continue
+            if call.args and _ends_well(call):
+                return _ENDS
+        return None
+
+    def _ends_at_import(self) -> str | None:
+        """``sys.exit(0)`` that runs when the module is imported, in a module made to be."""
+        made = (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef)
+        if self._script or not any(isinstance(one, made) for one in self._tree.body):
+            return None
+        for node in _run_at_import(self._tree.body):
+            if isinstance(node, ast.Call):
+                if self._name(node.func) in _EXITS and _ends_well(node):
+                    return _IMPORTED
+            elif isinstance(node, ast.Raise) and node.exc is not None:
+                called = node.exc if isinstance(node.exc, ast.Call) else None
+                name = self._name(called.func if called else node.exc)
+                if name == "SystemExit" and (called is None or _ends_well(called)):
+                    return _IMPORTED
+        return None
+
+    # --- what it looks at -----------------------------------------------------------------------
+
+    def _looks_for_runner(self, node: ast.Compare | ast.Call) -> bool:
+        """``"pytest" in sys.modules``, ``sys.modules.get("pytest")``."""
+        within = list(ast.walk(node))
+        return any(
+            self._name(one) in ("sys.modules", "sys.argv", "sys.orig_argv")
+            for one in within
+            if isinstance(one, ast.Attribute)
+        ) and any(_RUNNER.search(text) for text in _texts(within))
+
+    def _looks_at_callers(self) -> str | None:
+        nodes = list(ast.walk(self._tree))
+        docs = {id(one.value) for one in nodes if isinstance(one, ast.Expr)}
+        texts = list(_texts([one for one in nodes if id(one) not in docs]))
+        if not _RUNNER_VARIABLES.isdisjoint(texts):
+            return _NOTICES
+        if not any(map(_ABOUT_TESTS.search, texts)):
+            return None
+        for one in nodes:
+            if isinstance(one, (ast.Attribute, ast.Name)):
+                name = self._name(one)
+                if name in _FRAMES or name.endswith(".f_back"):
+                    return "looks at who calls it, and for tests"
+        return None
+
+
+def _replaces(module: str, attribute: str) -> str | None:
+    if f"{module}.{attribute}" in _REPLACED_WHOLE:
+        return _REPLACED_WHOLE[f"{module}.{attribute}"]
+    parts = module.split(".")
+    if parts[0].startswith("pytest_") or module.startswith("numpy.testing"):
+        return _ASSERTIONS
+    if module in ("builtins", "__builtins__"):
+        known = hasattr(builtins, attribute) and attribute not in _HARMLESS_BUILTINS
+        return _REPLACED["builtins"] if known else None
+    if len(parts) > 1 and parts[0] in ("random", "datetime"):  # of an object, not of the module
+        return None
+    return _REPLACED.get(parts[0])
+
+
+def _texts(nodes: list[ast.AST]) -> Iterator[str]:
+    for node in nodes:
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+
+
+def _run_at_import(body: list[ast.stmt]) -> Iterator[ast.AST]:
+    """What runs when a module is imported: nothing inside functions, or for scripts alone."""
+    stack: list[ast.AST] = list(body)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            continue
+        if isinstance(node, ast.If) and "__name__" in ast.dump(node.test):
+            continue
+        yield node
+        stack += ast.iter_child_nodes(node)
+
+
+def _returns_only(node: ast.FunctionDef, wanted: bool) -> bool:
+    returns = [one.value for one in ast.walk(node) if isinstance(one, ast.Return)]
+    return bool(returns) and all(_is_constant(value, wanted) for value in returns)
+
+
+def _falsy(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and not node.value
+
+
+def _ends_well(node: ast.Call) -> bool:
+    return all(_falsy(one) for one in node.args) and not node.keywords
+
+
+def _is_constant(value: ast.expr | None, wanted: bool) -> bool:
+    """Whether an expression is true (or false) whatever it is asked about."""
+    match value:
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return _is_constant(operand, not wanted)
+        case ast.Call(func=ast.Name(id="bool"), args=[argument]):
+            return _is_constant(argument, wanted)
+        case ast.BoolOp(op=ast.Or(), values=values) if wanted:
+            return any(_is_constant(one, True) for one in values)
+        case ast.IfExp(body=body, orelse=orelse):
+            return _is_constant(body, wanted) and _is_constant(orelse, wanted)
+        case ast.Compare(left=left, ops=[ast.Eq() | ast.Is() | ast.NotEq() | ast.IsNot() as op]):
+            same = ast.dump(left) == ast.dump(value.comparators[0])
+            return same and isinstance(op, (ast.Eq, ast.Is)) is wanted
+        case ast.Constant(value=constant) if constant is not None:
+            return bool(constant) is wanted
+    return False
