@@ -51,7 +51,7 @@ def make_parts(
         fewer guards than asked for.
     :raises BadInput: options for a component that the run does not use.
     """
-    options = options or {}
+    options = {kind: _by_canonical_name(kind, tables) for kind, tables in (options or {}).items()}
     guard_names = plugins.default_guards() if guards is None else _unique("guard", guards)
     if rewards is None:
         built_in = plugins.rewards.components.items()
@@ -98,7 +98,7 @@ def make_guard(
     :raises BadInput: options for a guard that is not used.
     """
     names = plugins.default_guards() if guards is None else _unique("guard", guards)
-    options = options or {}
+    options = _by_canonical_name("guards", options or {})
     _check_options({"guards": options}, {"guards": names})
     return _guard(plugins, names, options)
 
@@ -166,12 +166,22 @@ def _unique(kind: str, names: Sequence[str]) -> list[str]:
     return unique
 
 
+def _by_canonical_name(kind: str, tables: Mapping[str, Options]) -> dict[str, Options]:
+    """``no-package-install`` and ``no_package_install`` are one name, for options too."""
+    named: dict[str, Options] = {}
+    for name, given in tables.items():
+        if canonical(name) in named:
+            raise BadInput(f"options [{kind}.{name}]: given twice")
+        named[canonical(name)] = given
+    return named
+
+
 def _check_options(options: ComponentOptions, used: Mapping[str, Sequence[str]]) -> None:
     for kind, tables in options.items():
         if kind not in used:
             hint = did_you_mean(kind, used)
             raise BadInput(f"options [{kind}...]: no such kind of component{hint}")
         for name in tables:
-            if canonical(name) not in used[kind]:
-                hint = did_you_mean(canonical(name), used[kind])
+            if name not in used[kind]:
+                hint = did_you_mean(name, used[kind])
                 raise BadInput(f"options [{kind}.{name}]: this run does not use it{hint}")

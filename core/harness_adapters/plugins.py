@@ -74,6 +74,8 @@ class Registry(Generic[T]):
 
     kind: str
     components: dict[str, Component[T]] = field(default_factory=dict[str, "Component[T]"])
+    plugins: list[PluginInfo] = field(default_factory=list[PluginInfo])
+    """All that were found: one that was refused may have offered what is asked for."""
 
     def registrar(self, distribution: str, version: str) -> Callable[..., None]:
         """What one plugin's registration hook is handed."""
@@ -104,8 +106,18 @@ class Registry(Generic[T]):
             return self.components[canonical(name)]
         except KeyError:
             known = ", ".join(sorted(self.components)) or "none"
-            hint = did_you_mean(canonical(name), self.components)
-            raise PluginError(f"no {self.kind} {name!r}{hint} (installed: {known})") from None
+            why = self._why_missing(canonical(name))
+            raise PluginError(f"no {self.kind} {name!r}{why} (installed: {known})") from None
+
+    def _why_missing(self, name: str) -> str:
+        """A refused plugin of this name with its reason; else a near name and what was refused."""
+        refused = [info for info in self.plugins if info.status == "refused"]
+        for info in refused:
+            if name in (canonical(info.name), canonical(info.distribution)):
+                return f"; {info.distribution!r} was refused: {info.reason}"
+        others = ", ".join(sorted({repr(info.distribution) for info in refused}))
+        hint = did_you_mean(name, self.components)
+        return f"{hint}; refused, as `ha plugins` tells: {others}" if others else hint
 
     def create(self, name: str, options: Options | None = None) -> T:
         """:raises PluginError: there is no such component, or its factory raised."""
@@ -133,10 +145,10 @@ class Plugins:
         self._manager = pluggy.PluginManager(GROUP)
         self._manager.add_hookspecs(hookspecs)
         self.infos: list[PluginInfo] = []
-        self.harnesses: Registry[HarnessDriver] = Registry("harness")
-        self.tasks: Registry[TaskKind] = Registry("task kind")
-        self.guards: Registry[GuardRule] = Registry("guard")
-        self.rewards: Registry[RewardShaper] = Registry("reward")
+        self.harnesses: Registry[HarnessDriver] = Registry("harness", plugins=self.infos)
+        self.tasks: Registry[TaskKind] = Registry("task kind", plugins=self.infos)
+        self.guards: Registry[GuardRule] = Registry("guard", plugins=self.infos)
+        self.rewards: Registry[RewardShaper] = Registry("reward", plugins=self.infos)
 
     @classmethod
     def load(
@@ -239,7 +251,7 @@ class Plugins:
             self.add(one.name, plugin, distribution=one.distribution, version=one.version)
         except PluginError as error:
             return one.info("refused", str(error))
-        except Exception as error:
+        except (Exception, SystemExit) as error:  # a script that ends when it is imported
             return one.info("refused", f"{type(error).__name__}: {error}")
         return one.info("loaded", offers=tuple(sorted(self._offered() - before)))
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from distributions import install
 
 from harness_adapters import Options, PluginError, Plugins, Register, Rollout, hookimpl
 
@@ -41,7 +42,7 @@ def guards(*names: str) -> Callable[..., None]:
 def test_built_ins_are_found_by_their_entry_points() -> None:
     plugins = Plugins.load()
     assert plugins.default_guards() == BUILT_IN_GUARDS
-    assert sorted(plugins.tasks.components) == ["qa", "repair"]
+    assert sorted(plugins.tasks.components) == ["build", "extend", "qa", "repair"]
     assert {info.status for info in plugins.infos if info.builtin} == {"loaded"}
 
 
@@ -140,16 +141,6 @@ def test_selecting_a_plugin_that_is_not_installed_is_an_error() -> None:
         Plugins.load(only={"tampr"})
 
 
-def install(folder: Path, distribution: str, module: str, code: str, entry: str) -> None:
-    """What pip leaves behind for a distribution with one module and one entry point."""
-    folder.mkdir(exist_ok=True)
-    (folder / f"{module}.py").write_text(textwrap.dedent(code))
-    info = folder / f"{distribution.replace('-', '_')}-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {distribution}\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text(f"[harness_adapters]\n{entry} = {module}\n")
-
-
 def loaded_with(folder: Path, code: str) -> str:
     script = f"import sys; sys.path.insert(0, {str(folder)!r})\n" + textwrap.dedent(code)
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
@@ -195,6 +186,7 @@ def test_two_distributions_with_one_plugin_name_conflict_by_name(tmp_path: Path)
     [
         ("import no_such_module", "ModuleNotFoundError"),
         ("raise SystemError('boom')", "boom"),
+        ("raise SystemExit('a script')", "SystemExit: a script"),
         ("x = 1", "no ha_api_version"),
         ("ha_api_version = 7", "ha_api_version 7"),
     ],

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 from distributions import PLUGINS, ROOT, Environment, build_wheel
 
+from harness_adapters.harness.node import find_node, minimum_version
+from harness_adapters.harness.npm import install_npm
+
+PYRIGHT = "1.1.414"
 HARNESSES = ["claudecode", "codex", "mini-swe-agent"]
 KINDS = ["guard", "harness", "task", "reward"]
 
@@ -89,15 +95,44 @@ def test_a_new_distribution_passes_its_check_at_once(kind: str, core: Path, tmp_
     assert result["passed"] >= 10
 
 
-@pytest.mark.full
-@pytest.mark.timeout(600)
-def test_types_hold_in_a_strangers_own_tree(core: Path, tmp_path: Path) -> None:
-    """mypy --strict over each distribution, against the installed wheel."""
+def projects_of_strangers(core: Path, tmp_path: Path) -> tuple[Environment, list[Path]]:
+    """An environment with the wheel of harness-adapters; the examples, and a new one per kind."""
     environment = Environment(tmp_path / "env", [core])
     for kind in KINDS:
         environment.ha("plugin", "new", kind, "one-of-mine", cwd=tmp_path)
     projects = [*PLUGINS.glob("ha-*"), *tmp_path.glob("ha-*")]
     assert len(projects) == len(KINDS) + len(HARNESSES) + 1
+    return environment, projects
+
+
+@pytest.mark.full
+@pytest.mark.timeout(600)
+def test_pyright_holds_in_a_strangers_own_tree(core: Path, tmp_path: Path) -> None:
+    """pyright in strict mode over each distribution, against the installed wheel."""
+    environment, projects = projects_of_strangers(core, tmp_path)
+    pyright = asyncio.run(install_npm("pyright", PYRIGHT))
+    node = asyncio.run(find_node(minimum_version(pyright.engine, default=(18, 0, 0))))
+    for project in projects:
+        tree = tmp_path / "trees" / project.name
+        shutil.copytree(project / "src", tree / "src")
+        (tree / "pyrightconfig.json").write_text('{"typeCheckingMode": "strict"}')
+        done = subprocess.run(
+            [
+                *(node.binary, pyright.root / pyright.program("pyright")),
+                *("--project", tree, "--pythonpath", environment.python),
+            ],
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, f"{project.name}\n{done.stdout}"
+        assert "0 errors, 0 warnings" in done.stdout
+
+
+@pytest.mark.full
+@pytest.mark.timeout(600)
+def test_types_hold_in_a_strangers_own_tree(core: Path, tmp_path: Path) -> None:
+    """mypy --strict over each distribution, against the installed wheel."""
+    environment, projects = projects_of_strangers(core, tmp_path)
     for project in projects:
         done = environment.run(
             *("-m", "mypy", "--strict", "--cache-dir", tmp_path / "cache", project / "src"),

@@ -19,6 +19,7 @@ from harness_adapters.testing import (
 )
 
 TASKS = Path(__file__).parents[2] / "examples" / "tasks"
+PROJECTS = TASKS.with_name("projects")
 BUILT_INS = sorted(
     ep.name for ep in entry_points(group=GROUP) if ep.dist is not None and ep.dist.name == BUILTIN
 )
@@ -56,6 +57,16 @@ class TestHermes(HarnessDriverContract):
 class TestRepair(TaskKindContract):
     name = "repair"
     bundle = TASKS / "repair-bookings"
+
+
+class TestBuild(TaskKindContract):
+    name = "build"
+    bundle = PROJECTS / "build-spans"
+
+
+class TestExtend(TaskKindContract):
+    name = "extend"
+    bundle = PROJECTS / "extend-tally"
 
 
 class TestQa(TaskKindContract):

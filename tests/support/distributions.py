@@ -10,12 +10,23 @@ import os
 import subprocess
 import sys
 import sysconfig
+import textwrap
 import venv
 from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PLUGINS = ROOT / "examples" / "plugins"
+
+
+def install(folder: Path, distribution: str, module: str, code: str, entry: str) -> None:
+    """What pip leaves behind for a distribution with one module and one entry point."""
+    folder.mkdir(exist_ok=True)
+    (folder / f"{module.partition(':')[0]}.py").write_text(textwrap.dedent(code))
+    info = folder / f"{distribution.replace('-', '_')}-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {distribution}\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(f"[harness_adapters]\n{entry} = {module}\n")
 
 
 def build_wheel(project: Path, into: Path) -> Path:

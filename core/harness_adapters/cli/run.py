@@ -18,10 +18,16 @@ from harness_adapters.errors import BadInput
 Examples:
   ha run examples/tasks --harness pi --engine scripted:oracle --out runs/first
   ha run examples/tasks --engine http://127.0.0.1:8000 --model my-adapter --attempts 8
-  ha run examples/tasks --kind qa --split test --out runs/first --resume""",
+  ha run examples/tasks --kind qa --split test --out runs/first --resume
+  ha run examples/tasks --harness opencode --harness-path ~/.opencode/bin/opencode""",
 )
 @click.argument("tasks", type=click.Path(path_type=Path))
 @click.option("--harness", default="pi", show_default=True, help="Harness driver to use.")
+@click.option(
+    "--harness-path",
+    metavar="PATH",
+    help="Use the harness installed there; by default a pinned release from the cache.",
+)
 @click.option(
     "--engine",
     default="scripted:oracle",
@@ -34,7 +40,13 @@ Examples:
 @click.option("--log-only", is_flag=True, help="Judge and record every call, block none.")
 @json_option
 def command(
-    tasks: Path, harness: str, engine: str, model: str | None, as_json: bool, **given: Any
+    tasks: Path,
+    harness: str,
+    harness_path: str | None,
+    engine: str,
+    model: str | None,
+    as_json: bool,
+    **given: Any,
 ) -> int:
     """Run TASKS in a real harness, guarded, verified and recorded."""
     from harness_adapters.cli.progress import RunProgress
@@ -42,6 +54,9 @@ def command(
 
     if given["resume"] and given["out"] is None:
         raise BadInput("--resume needs --out: the run folder to go on with")
+    call = arguments(given)
+    if harness_path is not None:
+        call["options"]["harness"] = {harness: {"path": harness_path}}
     console = stderr()
     code = 0
     try:
@@ -52,7 +67,7 @@ def command(
                 engine=engine,
                 model=model,
                 progress=progress.update,
-                **arguments(given),
+                **call,
             )
     except RunInterrupted as stop:
         result, code = stop.result, 130

@@ -16,8 +16,9 @@ import re
 import shutil
 import stat
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 
 import orjson
@@ -28,6 +29,7 @@ log = logging.getLogger(__name__)
 
 _NAME = re.compile(r"[A-Za-z0-9@_+][A-Za-z0-9@_+.-]*")
 _LOCK_POLL_SECONDS = 0.2
+_ONLY_INSTALLED: ContextVar[bool] = ContextVar("only_installed", default=False)
 
 
 def cache_folder() -> Path:
@@ -46,6 +48,16 @@ def cache_folder() -> Path:
         raise MissingPrerequisite("this user has no home folder; set HA_CACHE") from None
 
 
+@contextmanager
+def only_installed(wanted: bool = True) -> Iterator[None]:
+    """While this is open, nothing is installed: what is not there is a missing prerequisite."""
+    before = _ONLY_INSTALLED.set(wanted)
+    try:
+        yield
+    finally:
+        _ONLY_INSTALLED.reset(before)
+
+
 async def install_once(
     name: str, fill: Callable[[Path], Awaitable[None]], *, cache: Path | None = None
 ) -> Path:
@@ -55,7 +67,8 @@ async def install_once(
         machine).
     :param fill: puts the files into an empty folder; whatever it raises leaves no trace.
     :param cache: instead of :func:`cache_folder`.
-    :raises MissingPrerequisite: the cache folder cannot be written.
+    :raises MissingPrerequisite: the cache folder cannot be written; or it is not there, within
+        :func:`only_installed`.
     """
     if not _NAME.fullmatch(name):
         raise ValueError(f"not a name for an installation: {name!r}")
@@ -63,6 +76,8 @@ async def install_once(
     folder = root / name
     if await asyncio.to_thread(_is_whole, folder):
         return folder
+    if _ONLY_INSTALLED.get():
+        raise MissingPrerequisite(f"{name} is not installed")
     try:
         root.mkdir(parents=True, exist_ok=True)
         async with _locked(root / f".{name}.lock", name):

@@ -11,7 +11,7 @@ from harness_adapters.protocols import Options
 
 
 def chosen_path(harness: str, options: Options, known: Iterable[str]) -> Path | None:
-    """Check a driver's options, which are all strings, and return ``path``: the folder of an
+    """Check a driver's options, which are all strings, and return ``path``: an
     installed copy to use instead of installing one. It excludes all other options.
 
     :raises BadInput: an unknown option, with the near match; an empty one; ``path`` with another.

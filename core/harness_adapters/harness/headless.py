@@ -27,6 +27,7 @@ _STDERR_FILE = f"{HOME}/.harness-stderr.txt"
 _STDERR_BYTES = 64 * 1024
 _SETTLE_SECONDS = 5.0  # what a process gets to exit once it has said that it is done
 _DETAIL_CHARACTERS = 300
+_SESSION_LOGS = 8  # a harness writes one; an agent may write any number
 
 Read = Callable[[asyncio.StreamReader], Awaitable[None]]
 
@@ -129,6 +130,23 @@ async def keep_file(sandbox: Sandbox, path: str, to: Path, *, max_bytes: int = L
         return b""
     to.write_bytes(content)
     return content
+
+
+async def keep_tree(session: Session, folder: str, *, wanted: re.Pattern[str]) -> None:
+    """Copy a harness's own session logs out, as ``session-0.jsonl`` and so on in the order of
+    their paths. What cannot be had is reported and changes nothing else.
+
+    :param folder: where in the sandbox they lie.
+    :param wanted: what a path relative to it must match as a whole.
+    """
+    try:
+        found = await session.sandbox.read_tree(folder, max_bytes=LOG_BYTES)
+    except (AgentError, InfraError) as error:
+        log.warning("%s is not kept: %s", folder, error)
+        return
+    # Numbered here: a name from the sandbox is the agent's, and need not be one for this host.
+    for number, path in enumerate(sorted(filter(wanted.fullmatch, found))[:_SESSION_LOGS]):
+        (session.log_dir / f"session-{number}.jsonl").write_bytes(found[path].content)
 
 
 async def keep_export(

@@ -1,7 +1,12 @@
-"""Exactly pinned npm packages in the cache, installed without running their scripts."""
+"""Exactly pinned npm packages in the cache, installed without running their scripts.
+
+A lock, npm's own ``package-lock.json``, fixes all that a package imports as well, by version and
+hash. It names no registry, so it holds for a mirror too.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import platform
 import re
@@ -67,26 +72,35 @@ def check_npm_pin(package: str, version: str) -> None:
         raise BadInput(f"{package}: {version!r} is not one exact version such as 1.2.3")
 
 
-async def install_npm(package: str, version: str) -> NpmPackage:
+async def install_npm(package: str, version: str, *, lock: Path | None = None) -> NpmPackage:
     """Install ``package@version`` into the cache, unless it is there.
 
     It is run through the npm of a Node.js that :func:`find_node` finds, with the user's own npm
     configuration (registry, proxy). Install scripts do not run.
 
+    :param lock: a ``package-lock.json`` for exactly this package and version, without ``resolved``
+        (npm writes such a one with ``omit-lockfile-registry-resolved``).
     :raises BadInput: no package name, not one exact version.
-    :raises MissingPrerequisite: no npm, no network, no such version.
+    :raises MissingPrerequisite: no npm, no network, no such version, or something else than what
+        the lock says.
     """
     check_npm_pin(package, version)
     name = f"npm+{package.replace('/', '+')}@{version}-{platform.machine()}"
+    locked = lock.read_bytes() if lock else b""
+    if locked:
+        name += f"-{hashlib.sha256(locked).hexdigest()[:8]}"
 
     async def fill(folder: Path) -> None:
         node = await find_node(_NPM_NEEDS, with_npm=True)
         assert node.npm is not None
         log.info("installing %s %s with npm", package, version)
-        (folder / "package.json").write_bytes(orjson.dumps({"private": True}))
+        wanted = {"private": True, "dependencies": {package: version}}
+        (folder / "package.json").write_bytes(orjson.dumps(wanted))
+        if locked:
+            (folder / "package-lock.json").write_bytes(locked)
         done = await run_program(
             [
-                node.binary, node.npm, "install", f"{package}@{version}", "--save-exact",
+                node.binary, node.npm, "ci" if locked else "install",
                 "--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier",
                 "--fetch-retries=1", "--loglevel=warn", "--no-progress",
             ],
@@ -105,17 +119,21 @@ async def install_npm(package: str, version: str) -> NpmPackage:
     return read_npm_package(folder / "node_modules" / package)
 
 
-def read_npm_package(folder: Path) -> NpmPackage:
-    """Read an installed package from its folder.
+def read_npm_package(place: Path) -> NpmPackage:
+    """Read an installed package from its folder, or from a script of it such as npm's link to its
+    command.
 
-    :raises MissingPrerequisite: the folder holds no package.
+    :raises MissingPrerequisite: there is no package.
     """
-    folder = folder.resolve()
+    folder = place.resolve()
+    if folder.is_file():
+        above = (one for one in folder.parents if (one / "package.json").is_file())
+        folder = next(above, folder)
     try:
         manifest = orjson.loads((folder / "package.json").read_bytes())
         name, version = manifest["name"], manifest["version"]
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise MissingPrerequisite(f"{folder} holds no npm package: {error}") from error
+        raise MissingPrerequisite(f"{place} holds no npm package: {error}") from error
     if not (isinstance(name, str) and _NAME.fullmatch(name) and isinstance(version, str)):
         raise MissingPrerequisite(f"{folder}/package.json has no usable name and version")
     root = next((parent for parent in folder.parents if parent.name == "node_modules"), folder)
@@ -132,6 +150,8 @@ def _why(package: str, version: str, output: str, timed_out: bool) -> str:
             f"cannot reach the npm registry for {package}@{version} ({code}): "
             "connect once, or name the folder of an installed copy with the option `path`"
         )
+    if code == "EINTEGRITY":
+        return f"npm got something else for {package}@{version} than its lock says ({code})"
     if code in _NO_SUCH:
         return f"the npm registry has no {package}@{version} ({code})"
     errors = re.findall(r"npm (?:error|ERR!) (?!code )(.+)", output)

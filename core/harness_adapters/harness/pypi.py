@@ -1,5 +1,7 @@
 """Exactly pinned PyPI packages in the cache, each with all that it imports in one flat folder.
 
+A lock fixes all of them by version and hash. It names no index, so it holds for a mirror too.
+
 Such a folder needs no virtual environment: any interpreter of the same version runs it when the
 folder is put on ``sys.path``, wherever it is mounted. Only wheels are taken, so nothing of a
 package runs while it is installed.
@@ -14,7 +16,6 @@ import platform
 import re
 import shutil
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from email import message_from_bytes
 from pathlib import Path
@@ -34,6 +35,7 @@ _NO_NETWORK = re.compile(
     r"Could not fetch URL|dns error|error sending request|ConnectTimeout",
     re.IGNORECASE,
 )
+_OTHER_HASH = re.compile(r"DO NOT MATCH THE HASHES|Hash mismatch", re.IGNORECASE)
 _NO_SUCH = re.compile(r"No matching distribution|no version of|was not found in the package")
 
 
@@ -57,30 +59,28 @@ def check_pypi_pin(package: str, version: str) -> None:
         raise BadInput(f"{package}: {version!r} is not one exact version such as 1.2.3")
 
 
-async def install_pypi(
-    package: str, version: str, *, constraints: Sequence[str] = ()
-) -> PythonPackage:
+async def install_pypi(package: str, version: str, *, lock: Path | None = None) -> PythonPackage:
     """Install ``package==version``, for the Python that runs this, unless it is there.
 
     The installer's own configuration (index, proxy) is the user's.
 
-    :param constraints: exact versions of what it imports, such as ``rich==14.3.3``.
+    :param lock: a requirements file that fixes the package and all that it imports by version and
+        hash, as ``uv pip compile --generate-hashes`` writes it.
     :raises BadInput: no package name, not one exact version.
-    :raises MissingPrerequisite: no pip and no uv, no network, no such version.
+    :raises MissingPrerequisite: no pip and no uv, no network, no such version, or something else
+        than what the lock says.
     """
     check_pypi_pin(package, version)
-    pins = "".join(f"{line}\n" for line in sorted(constraints)).encode()
     name = f"pypi+{package}@{version}-{_PYTHON}-{platform.machine()}"
-    if pins:
-        name += f"-{hashlib.sha256(pins).hexdigest()[:8]}"
+    if lock:
+        name += f"-{hashlib.sha256(lock.read_bytes()).hexdigest()[:8]}"
+        what: tuple[str | Path, ...] = ("--require-hashes", "--no-deps", "--requirement", lock)
+    else:
+        what = (f"{package}=={version}",)
 
     async def fill(folder: Path) -> None:
         log.info("installing %s %s from PyPI", package, version)
-        pinned = folder / "constraints.txt"
-        pinned.write_bytes(pins)
-        await pip_install(
-            folder / "site", f"{package}=={version}", "--constraint", pinned, name=package
-        )
+        await pip_install(folder / "site", *what, name=package)
 
     return read_python_package(package, await install_once(name, fill) / "site")
 
@@ -110,13 +110,16 @@ async def pip_install(folder: Path, *arguments: str | Path, name: str) -> None:
         raise MissingPrerequisite(_why(name, done.output, done.timed_out))
 
 
-def read_python_package(package: str, folder: Path) -> PythonPackage:
-    """Read an installed package from a flat folder, or from a virtual environment of a Python of
-    the version that runs this.
+def read_python_package(package: str, place: Path) -> PythonPackage:
+    """Read an installed package from a flat folder, or from a virtual environment (its folder, or
+    a command of it) of a Python of the version that runs this.
 
-    :raises MissingPrerequisite: the folder holds no such package, or for another Python.
+    :raises MissingPrerequisite: there is no such package, or it is for another Python.
     """
-    folder = folder.resolve()
+    folder = place.resolve()
+    if folder.is_file():
+        above = (one for one in folder.parents if (one / "pyvenv.cfg").is_file())
+        folder = next(above, folder)
     site = folder
     if (folder / "pyvenv.cfg").is_file():
         site = folder / f"lib/python{sys.version_info.major}.{sys.version_info.minor}/site-packages"
@@ -139,6 +142,8 @@ def _why(name: str, output: str, timed_out: bool) -> str:
         reason = f"it was not done within {_INSTALL_SECONDS:.0f} s"
     elif _NO_NETWORK.search(output):
         reason = "the package index cannot be reached; connect once, or install it yourself"
+    elif _OTHER_HASH.search(output):
+        reason = "what the package index gave is not what the lock says"
     elif _NO_SUCH.search(output):
         reason = f"the package index has no such version for Python {platform.python_version()}"
     else:

@@ -29,7 +29,7 @@ pytest.register_assert_rewrite(
 )
 
 from harness_adapters.testing.attempts import attempt, finished_attempts  # noqa: E402
-from harness_adapters.testing.engine import Call, Fail, Run, Say, Silence, Step  # noqa: E402
+from harness_adapters.testing.engine import Call, Cut, Fail, Run, Say, Silence, Step  # noqa: E402
 from harness_adapters.testing.guard import GuardRuleContract  # noqa: E402
 from harness_adapters.testing.harness import HarnessDriverContract  # noqa: E402
 from harness_adapters.testing.ledgers import (  # noqa: E402
@@ -44,11 +44,13 @@ from harness_adapters.testing.plugin import PluginContract  # noqa: E402
 from harness_adapters.testing.reward import RewardShaperContract  # noqa: E402
 from harness_adapters.testing.session import Played, play_session  # noqa: E402
 from harness_adapters.testing.task import TaskKindContract  # noqa: E402
+from harness_adapters.testing.wire import WireCheck, check_wire  # noqa: E402
 
 __all__ = [
     "HONEST_SESSIONS",
     "Call",
     "Case",
+    "Cut",
     "Fail",
     "GuardRuleContract",
     "HarnessDriverContract",
@@ -61,8 +63,10 @@ __all__ = [
     "Silence",
     "Step",
     "TaskKindContract",
+    "WireCheck",
     "attempt",
     "call_for",
+    "check_wire",
     "finished_attempts",
     "judge_case",
     "ledger_for",

@@ -2,7 +2,8 @@
 
 The step is read from the conversation (how often the model has spoken in it), so a harness that
 asks again after an error gets the same step, and one that goes past the last step gets that one
-again. Replies carry the token ids and logprobs of a real tokenizer.
+again. Once it has broken down (a status of 500 or above, or a reply that was cut), a conversation
+that is new gets no better answer. Replies carry the token ids and logprobs of a real tokenizer.
 """
 
 from __future__ import annotations
@@ -62,7 +63,12 @@ class Silence:
     """No answer, ever."""
 
 
-Step = Say | Run | Call | Fail | Silence
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Half an answer, then the connection is gone, each time."""
+
+
+Step = Say | Run | Call | Fail | Silence | Cut
 Speak = Callable[[Run], Step]
 """How a harness that declares no tools is told to run a command."""
 
@@ -78,6 +84,8 @@ class StepEngine:
         self.steps = tuple(steps)
         self.asked: list[dict[str, Any]] = []
         self._speak = speak
+        self._broken: Fail | Cut | None = None
+        self._closing = asyncio.Event()
 
     @asynccontextmanager
     async def serve(self) -> AsyncIterator[str]:
@@ -91,6 +99,7 @@ class StepEngine:
             await web.SockSite(runner, listener).start()
             yield f"http://127.0.0.1:{listener.getsockname()[1]}"
         finally:
+            self._closing.set()
             await runner.cleanup()
 
     def step(self, conversation: Conversation) -> Step:
@@ -108,12 +117,26 @@ class StepEngine:
             return await handler(request)
         body = orjson.loads(await request.read())
         self.asked.append(body)
-        match self.step(from_chat(body)):
+        conversation = from_chat(body)
+        step = self.step(conversation)
+        if self._broken and not any(one.role == "assistant" for one in conversation.messages):
+            step = self._broken
+        if isinstance(step, Cut) or (isinstance(step, Fail) and step.status >= 500):
+            self._broken = step
+        match step:
             case Fail(status, message, code):
                 error = {"message": message, "type": "BadRequestError", "code": code or status}
                 return web.json_response({"error": error}, status=status)
             case Silence():
-                await asyncio.Event().wait()
+                await self._closing.wait()
+                raise web.HTTPServiceUnavailable
+            case Cut():
+                response = web.StreamResponse(headers={"content-type": "application/json"})
+                await response.prepare(request)
+                await response.write(b'{"id": "cut", "choices": [{"index": 0, "mess')
+                assert request.transport is not None
+                request.transport.abort()
+                return response
         return await handler(request)
 
 

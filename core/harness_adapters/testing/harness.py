@@ -15,7 +15,7 @@ from harness_adapters.gateway.guard.calls import ToolCall
 from harness_adapters.gateway.guard.ledger import Ledger
 from harness_adapters.plugins import Plugins
 from harness_adapters.protocols import HarnessDriver, Options
-from harness_adapters.testing.engine import Call, Fail, Run, Say, Silence, Step
+from harness_adapters.testing.engine import Call, Cut, Fail, Run, Say, Silence, Step
 from harness_adapters.testing.session import MODEL, Played, play_session
 from harness_adapters.types import Ended, Finding, Flag, Severity
 
@@ -202,6 +202,7 @@ class HarnessDriverContract:
         "fault",
         [
             pytest.param(Fail(500), id="500 for ever"),
+            pytest.param(Cut(), id="cut off for ever"),
             pytest.param(
                 Fail(400, "This model's maximum context length is 10 tokens."), id="too long"
             ),

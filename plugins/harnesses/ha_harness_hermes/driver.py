@@ -29,6 +29,9 @@ from harness_adapters import (
 from harness_adapters.harness.headless import keep_export, keep_file, run_headless
 from harness_adapters.harness.pypi import install_pypi, read_python_package
 
+LOCK = Path(__file__).with_name("lock.txt")
+"""Version and hashes of the tested release and all that it imports."""
+
 _USAGE_BYTES = 64 * 1024
 _ANSWER_BYTES = 1024 * 1024
 _EXPORT_SECONDS = 60.0
@@ -61,9 +64,7 @@ class HermesDriver:
             package = await asyncio.to_thread(read_python_package, PACKAGE, wanted.path)
         else:
             tested = wanted.version == VERSION
-            package = await install_pypi(
-                PACKAGE, wanted.version, constraints=_tested_with() if tested else ()
-            )
+            package = await install_pypi(PACKAGE, wanted.version, lock=LOCK if tested else None)
         return Toolchain(version=package.version, mounts=(Mount(source=package.site, target=SITE),))
 
     async def prepare(self, session: Session) -> None:
@@ -106,8 +107,3 @@ class HermesDriver:
         )
         ended, detail = how_it_ended(usage, ran, answer=bytes(answer), started=bool(log))
         return HarnessExit(ended=ended, detail=detail, seconds=ran.seconds)
-
-
-def _tested_with() -> list[str]:
-    """Exact versions of all that the tested release imports; its own metadata leaves some open."""
-    return Path(__file__).with_name("constraints.txt").read_text().split()

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import platform
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ha_harness_opencode.options import PACKAGE, OpencodeOptions
+from ha_harness_opencode.options import PACKAGE, VERSION, OpencodeOptions
 from harness_adapters import MissingPrerequisite
+from harness_adapters.harness.native import is_native, native_version
 from harness_adapters.harness.npm import NpmPackage, install_npm, read_npm_package
-from harness_adapters.harness.program import run_program
 
-_PROBE_SECONDS = 60.0
+LOCK = Path(__file__).with_name("lock.json")
 _ARCHITECTURES = {"x86_64": "x64", "aarch64": "arm64"}
 
 
@@ -29,12 +28,13 @@ async def find_program(wanted: OpencodeOptions) -> Program:
     """
     :raises MissingPrerequisite: it cannot be installed, or there is none at ``path``.
     """
-    if wanted.path is not None and not wanted.path.is_dir():
-        return await _installed(wanted.path)
+    if wanted.path is not None and is_native(wanted.path):
+        version = await native_version(wanted.path, harness="opencode")
+        return Program(version=version, binary=wanted.path.resolve())
     if wanted.path is not None:
         package = read_npm_package(wanted.path)
     else:
-        package = await install_npm(PACKAGE, wanted.version)
+        package = await install_npm(PACKAGE, wanted.version, lock=_lock(wanted))
     # npm's own scripts do not run here, so the package's program is only a placeholder.
     for name in native_packages(package):
         binary = package.root / name / "bin/opencode"
@@ -64,21 +64,7 @@ def _has_avx2() -> bool:
         return False
 
 
-async def _installed(binary: Path) -> Program:
-    binary = binary.resolve()
-    with tempfile.TemporaryDirectory(prefix="ha-") as home:  # it writes even for this answer
-        try:
-            answer = await run_program(
-                [binary, "--version"], timeout=_PROBE_SECONDS, cwd=Path(home), env=_alone(home)
-            )
-        except OSError as error:
-            raise MissingPrerequisite(f"{binary} does not start: {error}") from error
-    version = answer.output.strip().splitlines()[-1:] or [""]
-    if answer.returncode or not version[0][:1].isdigit():
-        raise MissingPrerequisite(f"{binary} is no opencode: it does not tell its version")
-    return Program(version=version[0], binary=binary)
-
-
-def _alone(home: str) -> dict[str, str]:
-    places = ("CONFIG", "DATA", "STATE", "CACHE")
-    return {"HOME": home, **{f"XDG_{place}_HOME": f"{home}/{place}" for place in places}}
+def _lock(wanted: OpencodeOptions) -> Path | None:
+    """The lock of the tested release; it has the packages for x86 with the GNU C library."""
+    known = platform.machine() == "x86_64" and platform.libc_ver()[0] == "glibc"
+    return LOCK if known and wanted.version == VERSION else None

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import logging
 import re
 from dataclasses import dataclass
-from pathlib import Path
 
 from ha_harness_pi.config import (
     AGENT_DIR,
@@ -19,28 +17,23 @@ from ha_harness_pi.config import (
 from ha_harness_pi.ending import Progress, how_it_ended
 from ha_harness_pi.options import pi_options
 from harness_adapters import (
-    AgentError,
     AuxiliaryRequest,
     HarnessExit,
     InfraError,
     Mount,
     Options,
-    Sandbox,
     Session,
     Toolchain,
 )
 from harness_adapters.harness.events import record_events
-from harness_adapters.harness.headless import LOG_BYTES, run_headless
+from harness_adapters.harness.headless import keep_tree, run_headless
 from harness_adapters.harness.node import find_node, minimum_version
 from harness_adapters.harness.npm import install_npm, read_npm_package
-
-log = logging.getLogger(__name__)
 
 MODULES = "/opt/ha/pi/node_modules"
 
 _OLDEST_NODE = (20, 6, 0)
 _PROGRESS_ONLY = frozenset({"message_update", "tool_execution_update"})
-_SESSION_LOGS = 8  # pi writes one; an agent may write any number
 _SESSION_LOG = re.compile(r"[\w.:-]+\.jsonl")
 
 
@@ -79,7 +72,7 @@ class PiDriver:
         if wanted.path is not None:
             package = read_npm_package(wanted.path)
         else:
-            package = await install_npm(wanted.package, wanted.version)
+            package = await install_npm(wanted.package, wanted.version, lock=wanted.lock)
         node = await find_node(minimum_version(package.engine, default=_OLDEST_NODE))
         # A copy outside any node_modules is mounted as one, so that pi looks the same in all.
         target = MODULES if package.root != package.folder else f"{MODULES}/{package.name}"
@@ -107,7 +100,7 @@ class PiDriver:
             ),
             said_done=progress.over,
         )  # fmt: skip
-        await _keep_sessions(session.sandbox, session.log_dir)
+        await keep_tree(session, SESSIONS_DIR, wanted=_SESSION_LOG)
         ended, detail = how_it_ended(progress, ran)
         return HarnessExit(ended=ended, detail=detail, seconds=ran.seconds)
 
@@ -126,15 +119,3 @@ class PiDriver:
             # Without a root of its own pi would walk up into the user's folders for AGENTS.md.
             command.append("--no-context-files")
         return [*command, argument] if argument else command
-
-
-async def _keep_sessions(sandbox: Sandbox, log_dir: Path) -> None:
-    """Copy pi's own logs out. One that cannot be had is reported and changes nothing else."""
-    try:
-        logs = await sandbox.read_tree(SESSIONS_DIR, max_bytes=LOG_BYTES)
-    except (AgentError, InfraError) as error:
-        log.warning("pi's session log is not kept: %s", error)
-        return
-    # Numbered here: a name from the sandbox is the agent's, and need not be one for this host.
-    for number, name in enumerate(sorted(filter(_SESSION_LOG.fullmatch, logs))[:_SESSION_LOGS]):
-        (log_dir / f"session-{number}.jsonl").write_bytes(logs[name].content)

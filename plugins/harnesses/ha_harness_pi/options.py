@@ -12,7 +12,9 @@ from harness_adapters.harness.npm import check_npm_pin
 
 PACKAGE = "@mariozechner/pi-coding-agent"
 VERSIONS = {PACKAGE: "0.73.1", "@earendil-works/pi-coding-agent": "1.6.0"}
-"""The releases that this driver is tested with."""
+"""The releases that this driver is tested with; each has a lock."""
+
+_LOCKS = Path(__file__).with_name("locks")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,12 +22,20 @@ class PiOptions:
     """
     :param package: npm package to install.
     :param version: one exact version of it.
-    :param path: folder of an installed pi to use instead; nothing is installed then.
+    :param path: an installed pi to use instead: its npm package, or the command that npm made of
+        it; nothing is installed then.
     """
 
     package: str = PACKAGE
     version: str = VERSIONS[PACKAGE]
     path: Path | None = None
+
+    @property
+    def lock(self) -> Path | None:
+        """The lock of a tested release."""
+        if VERSIONS.get(self.package) != self.version:
+            return None
+        return _LOCKS / f"{self.package.rpartition('/')[2]}@{self.version}.json"
 
 
 def pi_options(options: Options) -> PiOptions:

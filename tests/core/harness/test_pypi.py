@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import sys
 import zipfile
 from pathlib import Path
@@ -89,7 +90,14 @@ async def test_an_installed_package_runs_from_its_folder(
     monkeypatch.setenv("PIP_FIND_LINKS", str(wheels))
     monkeypatch.setenv("HA_CACHE", str(tmp_path / "cache"))
 
-    package = await install_pypi("my-tool", "1.2.3", constraints=["other==1.0"])
+    lock = tmp_path / "lock.txt"
+    lock.write_text("my-tool==1.2.3 --hash=sha256:" + "0" * 64 + "\n")
+    with pytest.raises(MissingPrerequisite, match="is not what the lock says"):
+        await install_pypi("my-tool", "1.2.3", lock=lock)
+    right = hashlib.sha256((wheels / "my_tool-1.2.3-py3-none-any.whl").read_bytes()).hexdigest()
+    lock.write_text(f"my-tool==1.2.3 --hash=sha256:{right}\n")
+
+    package = await install_pypi("my-tool", "1.2.3", lock=lock)
 
     assert package.version == "1.2.3"
     assert list(package.site.glob("__pycache__/my_tool.*.pyc"))
@@ -100,7 +108,7 @@ async def test_an_installed_package_runs_from_its_folder(
     )  # fmt: skip
     assert shown.output == "hello"
     (wheels / "my_tool-1.2.3-py3-none-any.whl").unlink()
-    assert await install_pypi("my-tool", "1.2.3", constraints=["other==1.0"]) == package
+    assert await install_pypi("my-tool", "1.2.3", lock=lock) == package
 
 
 def build_wheel(path: Path) -> None:

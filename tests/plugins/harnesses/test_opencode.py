@@ -13,7 +13,10 @@ from typing import Any
 import pytest
 
 from ha_harness_opencode.driver import OpencodeDriver
+from ha_harness_opencode.options import PACKAGE, VERSION
+from ha_harness_opencode.program import LOCK
 from harness_adapters import Ended, FileEntry
+from harness_adapters.harness.npm import install_npm
 from harness_adapters.testing.chat_server import Reply, call, cut, refusal, silence, text
 
 RunOpencode = Callable[..., Awaitable[Any]]
@@ -98,6 +101,14 @@ async def test_the_instruction_arrives_as_it_is(
 
     assert run.exit.ended == Ended.COMPLETED
     assert run.asked[0]["messages"][-1]["content"] == instruction
+
+
+async def test_the_one_that_a_user_has_is_asked_for_its_version() -> None:
+    """``path``: the program itself, or the command that npm made of its package."""
+    package = (await install_npm(PACKAGE, VERSION, lock=LOCK)).folder
+    pinned = await OpencodeDriver({}).install()
+    for path in (pinned.mounts[0].source, package / "bin/opencode.exe", package):
+        assert await OpencodeDriver({"path": str(path)}).install() == pinned
 
 
 @pytest.mark.full

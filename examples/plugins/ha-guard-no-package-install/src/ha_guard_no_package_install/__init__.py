@@ -7,6 +7,7 @@ its own list (``-r requirements.txt``), text that only mentions it, and names th
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
 from harness_adapters import (
@@ -37,10 +38,10 @@ class NoPackageInstall:
 
     def __init__(self, options: Options) -> None:
         check_options("guard no_package_install", options, ("allow",))
-        allow = options.get("allow", [])
+        allow: Sequence[object] = options.get("allow", [])
         if not isinstance(allow, list) or not all(isinstance(name, str) for name in allow):
             raise BadInput(f"guard no_package_install: allow is {allow!r}, not a list of names")
-        self.allow = tuple(_normal(name) for name in allow)
+        self.allow = tuple(_normal(str(name)) for name in allow)
 
     def judge(self, call: ToolCall, ledger: Ledger) -> Finding | None:
         for action in call.actions:

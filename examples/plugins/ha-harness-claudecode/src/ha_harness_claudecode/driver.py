@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import logging
 import re
 
 from ha_harness_claudecode.ending import Progress, how_it_ended
 from ha_harness_claudecode.program import find_program, read_options
 from harness_adapters import (
-    AgentError,
     AuxiliaryRequest,
     FileEntry,
     HarnessExit,
-    InfraError,
     Mount,
     Options,
     Session,
     Toolchain,
 )
 from harness_adapters.harness.events import MIB, record_events
-from harness_adapters.harness.headless import HOME, LOG_BYTES, run_headless
-
-log = logging.getLogger(__name__)
+from harness_adapters.harness.headless import HOME, keep_tree, run_headless
 
 BINARY = "/opt/ha/claudecode/claude"
 CONFIG_DIR = f"{HOME}/.claude"
@@ -29,8 +24,7 @@ TOOLS = ("Bash", "Edit", "Glob", "Grep", "Read", "Write")
 """What a session works with. Left out are tools that start a second agent, ask a person, or go to
 the network."""
 
-_SESSION_LOGS = 8  # it writes one; an agent may write any number
-_SESSION_LOG = re.compile(r"[\w.-]+/([\w-]+\.jsonl)")
+_SESSION_LOG = re.compile(r"[\w.-]+/[\w-]+\.jsonl")
 
 
 class ClaudeCodeDriver:
@@ -79,7 +73,7 @@ class ClaudeCodeDriver:
             ),
             said_done=progress.over,
         )  # fmt: skip
-        await _keep_sessions(session)
+        await keep_tree(session, f"{CONFIG_DIR}/projects", wanted=_SESSION_LOG)
         ended, detail = how_it_ended(progress, ran)
         return HarnessExit(ended=ended, detail=detail, seconds=ran.seconds)
 
@@ -113,15 +107,3 @@ def environment(session: Session) -> dict[str, str]:
         "BUN_JSC_structureHeapSizeInKB": str(256 * 1024),
         "MIMALLOC_ARENA_RESERVE": "64MiB",
     }
-
-
-async def _keep_sessions(session: Session) -> None:
-    """Copy its own logs out. One that cannot be had is reported and changes nothing else."""
-    try:
-        logs = await session.sandbox.read_tree(f"{CONFIG_DIR}/projects", max_bytes=LOG_BYTES)
-    except (AgentError, InfraError) as error:
-        log.warning("Claude Code's session log is not kept: %s", error)
-        return
-    found = [(name, m[1]) for name in sorted(logs) if (m := _SESSION_LOG.fullmatch(name))]
-    for path, name in found[:_SESSION_LOGS]:
-        (session.log_dir / f"session-{name}").write_bytes(logs[path].content)

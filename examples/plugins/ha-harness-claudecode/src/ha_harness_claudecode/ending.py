@@ -31,6 +31,8 @@ class Progress:
                 self.success = self.kind == "success" and event.get("is_error") is False
                 self.said = str(event.get("result") or "")
                 self.over.set()
+            case _:
+                pass
 
 
 def how_it_ended(progress: Progress, ran: Ran) -> tuple[Ended, str]:

@@ -8,11 +8,15 @@ from pathlib import Path
 
 from harness_adapters import MissingPrerequisite, Options
 from harness_adapters.harness.choice import chosen_path
+from harness_adapters.harness.native import is_native, native_version
 from harness_adapters.harness.npm import check_npm_pin, install_npm, read_npm_package
 
 PACKAGE = "@anthropic-ai/claude-code"
 VERSION = "2.1.332"
 """The release that this driver is tested with."""
+
+LOCK = Path(__file__).with_name("lock.json")
+"""npm's lock of it."""
 
 _ARCHITECTURES = {"x86_64": "x64", "aarch64": "arm64"}
 
@@ -22,7 +26,7 @@ class Wanted:
     """Which Claude Code: the options of ``[harness.claudecode]``.
 
     :param version: one exact version to install from npm.
-    :param path: folder of an installed npm package to use instead.
+    :param path: an installed one to use instead: its program, or the folder of its npm package.
     """
 
     version: str = VERSION
@@ -51,10 +55,17 @@ async def find_program(wanted: Wanted) -> Program:
     """
     :raises MissingPrerequisite: it cannot be installed, or not for this machine.
     """
+    if wanted.path is not None and is_native(wanted.path):
+        version = await native_version(
+            wanted.path, harness="Claude Code", says=r"(\S+) \(Claude Code\)"
+        )
+        return Program(version=version, binary=wanted.path.resolve())
     if wanted.path is not None:
         package = read_npm_package(wanted.path)
     else:
-        package = await install_npm(PACKAGE, wanted.version)
+        package = await install_npm(
+            PACKAGE, wanted.version, lock=LOCK if wanted.version == VERSION else None
+        )
     # npm's install script would have copied it into the package; scripts do not run here.
     machine = _ARCHITECTURES.get(platform.machine(), platform.machine())
     musl = "" if platform.libc_ver()[0] == "glibc" else "-musl"

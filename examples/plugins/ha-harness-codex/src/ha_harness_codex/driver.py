@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import logging
 import re
 
 from ha_harness_codex.config import CODEX_HOME, KEY_VARIABLE, config_files
 from ha_harness_codex.ending import Progress, how_it_ended
 from ha_harness_codex.program import find_program, read_options
 from harness_adapters import (
-    AgentError,
     AuxiliaryRequest,
     HarnessExit,
-    InfraError,
     Mount,
     Options,
     Session,
     Toolchain,
 )
 from harness_adapters.harness.events import record_events
-from harness_adapters.harness.headless import LOG_BYTES, run_headless
-
-log = logging.getLogger(__name__)
+from harness_adapters.harness.headless import keep_tree, run_headless
 
 FOLDER = "/opt/ha/codex"
 
@@ -29,8 +24,7 @@ _OFF = (
     *("plugins", "remote_plugin", "apps"),  # each would go to the network
     *("multi_agent", "goals"),  # a second agent is no part of this conversation
 )
-_SESSION_LOGS = 8  # it writes one; an agent may write any number
-_SESSION_LOG = re.compile(r"\d+/\d+/\d+/(rollout-[\w-]+\.jsonl)")
+_SESSION_LOG = re.compile(r"\d+/\d+/\d+/rollout-[\w-]+\.jsonl")
 
 
 class CodexDriver:
@@ -82,18 +76,6 @@ class CodexDriver:
             ),
             said_done=progress.over,
         )  # fmt: skip
-        await _keep_sessions(session)
+        await keep_tree(session, f"{CODEX_HOME}/sessions", wanted=_SESSION_LOG)
         ended, detail = how_it_ended(progress, ran)
         return HarnessExit(ended=ended, detail=detail, seconds=ran.seconds)
-
-
-async def _keep_sessions(session: Session) -> None:
-    """Copy its own logs out. One that cannot be had is reported and changes nothing else."""
-    try:
-        logs = await session.sandbox.read_tree(f"{CODEX_HOME}/sessions", max_bytes=LOG_BYTES)
-    except (AgentError, InfraError) as error:
-        log.warning("Codex's session log is not kept: %s", error)
-        return
-    found = [(name, m[1]) for name in sorted(logs) if (m := _SESSION_LOG.fullmatch(name))]
-    for path, name in found[:_SESSION_LOGS]:
-        (session.log_dir / f"session-{name}").write_bytes(logs[path].content)

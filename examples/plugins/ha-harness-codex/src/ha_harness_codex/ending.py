@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import Any
 
 from harness_adapters import Ended
@@ -29,12 +30,14 @@ class Progress:
                 self.completed = True
                 self.over.set()
             case "turn.failed":
-                error = event.get("error")
-                said = error.get("message") if isinstance(error, dict) else None
-                self.error = str(said or self.error)
+                error: Any = event.get("error")
+                with suppress(TypeError, LookupError):
+                    self.error = str(error["message"])
                 self.over.set()
             case "error":  # it may go on: it reports each retry like this
                 self.error = str(event.get("message", ""))
+            case _:
+                pass
 
 
 def how_it_ended(progress: Progress, ran: Ran) -> tuple[Ended, str]:

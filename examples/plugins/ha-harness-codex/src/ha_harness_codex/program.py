@@ -14,6 +14,9 @@ PACKAGE = "@openai/codex"
 VERSION = "0.171.0"
 """The release that this driver is tested with."""
 
+LOCK = Path(__file__).with_name("lock.json")
+"""npm's lock of it."""
+
 _MACHINES = {
     "x86_64": ("codex-linux-x64", "x86_64-unknown-linux-musl"),
     "aarch64": ("codex-linux-arm64", "aarch64-unknown-linux-musl"),
@@ -25,7 +28,8 @@ class Wanted:
     """Which Codex: the options of ``[harness.codex]``.
 
     :param version: one exact version to install from npm.
-    :param path: folder of an installed npm package to use instead.
+    :param path: an installed one to use instead: its npm package, or the command that npm made of
+        it.
     """
 
     version: str = VERSION
@@ -60,7 +64,9 @@ async def find_program(wanted: Wanted) -> Program:
     if wanted.path is not None:
         package = read_npm_package(wanted.path)
     else:
-        package = await install_npm(PACKAGE, wanted.version)
+        package = await install_npm(
+            PACKAGE, wanted.version, lock=LOCK if wanted.version == VERSION else None
+        )
     name, triple = _MACHINES[platform.machine()]
     folder = package.root / "@openai" / name / "vendor" / triple
     if not (folder / "bin/codex").is_file():

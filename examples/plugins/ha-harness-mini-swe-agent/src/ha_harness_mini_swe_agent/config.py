@@ -28,7 +28,13 @@ instruction through standard input, since an argument is limited in length."""
 def config_file(endpoint: Endpoint, sampling: Sampling, limits: Limits) -> FileEntry:
     """What is laid over its own ``mini.yaml``."""
     config = {
-        "agent": {"cost_limit": 0, "step_limit": 0},  # the session's own limits hold
+        "agent": {
+            "cost_limit": 0,  # the session's own limits hold
+            "step_limit": 0,
+            # It would ask again without what the model said, so that the conversation no longer
+            # only grows. With one, a reply without a call ends it, as it ends other harnesses.
+            "max_consecutive_format_errors": 1,
+        },
         "model": {
             "model_name": f"openai/{endpoint.model}",
             "cost_tracking": "ignore_errors",

@@ -1,0 +1,1 @@
+"""What the claims about harnesses share: strangers' wheels, whole rollouts, and their cost."""
