@@ -3,37 +3,43 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
-import sys
-import tempfile
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass, field
-from typing import IO, Any
+from dataclasses import asdict, dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import aiohttp
 import orjson
 
-from harness_adapters.errors import BadInput, InfraError, did_you_mean
+from harness_adapters.errors import BadInput, MissingPrerequisite, did_you_mean
+from harness_adapters.serve.child import Child, Progress, started
+from harness_adapters.serve.model_folder import check_folder, served_name, template_hash
 from harness_adapters.types import Task
 
 START_SECONDS = 30.0
+LOAD_SECONDS = 1800.0
+VLLM_STOP_SECONDS = 10.0
 CONNECT_SECONDS = 10.0
-STOP_SECONDS = 5.0
 
 KEY_VARIABLE = "HA_ENGINE_API_KEY"
 """Where the key of an engine is looked for: never on a command line, never in a record."""
 
-_LATER = ("embedded", "vllm")
+_WITH_MODEL = ("embedded", "vllm")
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineSpec:
     """A parsed ``--engine`` value.
 
-    :param kind: ``url`` or ``scripted``.
-    :param value: the URL, without ``/v1`` at its end, or the play.
+    :param kind: ``url``, ``scripted``, ``embedded`` or ``vllm``.
+    :param value: the URL, without ``/v1`` at its end, the play, or the model.
     """
 
     kind: str
@@ -41,6 +47,24 @@ class EngineSpec:
 
     def __str__(self) -> str:
         return self.value if self.kind == "url" else f"{self.kind}:{self.value}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hosting:
+    """What an engine that we start is to make room for; engines of somebody else have their own.
+
+    :param adapters: adapters loaded at once: over all runs, the versions in use.
+    :param rank: the greatest LoRA rank.
+    :param requests: requests that run at once; more wait.
+    :param context: most tokens of a sequence; by default what the model was made for.
+    :param vllm_flags: further ones of vLLM's own, where that is the engine.
+    """
+
+    adapters: int = 8
+    rank: int = 64
+    requests: int = 48
+    context: int | None = None
+    vllm_flags: tuple[str, ...] = ()
 
 
 class RunningEngine:
@@ -61,7 +85,7 @@ class RunningEngine:
         flags: Mapping[str, Any],
         template: str = "",
         api_key: str | None = None,
-        child: _Child | None = None,
+        child: Child | None = None,
         serving: Callable[[str], RunningEngine] | None = None,
     ) -> None:
         self.url = url
@@ -83,9 +107,14 @@ class RunningEngine:
             raise BadInput(f"this engine serves no model but {self.model!r}, so not {model!r}")
         return self._serving(model)
 
+    @property
+    def pid(self) -> int | None:
+        """The process of an engine that we started."""
+        return self._child.process.pid if self._child else None
+
     def alive(self) -> bool:
         """Whether the process runs; an engine of somebody else counts as alive."""
-        return self._child is None or self._child.process.returncode is None
+        return self._child is None or self._child.alive()
 
     async def wait_dead(self) -> str:
         """Wait until the engine's process ends; returns in one line how it did. Never returns
@@ -93,14 +122,13 @@ class RunningEngine:
         if self._child is None:
             await asyncio.Event().wait()
             raise AssertionError("unreachable")
-        await self._child.process.wait()
-        return self._child.how_it_ended()
+        return await self._child.wait()
 
 
 def parse_engine(text: str) -> EngineSpec:
     """Read ``URL | scripted:PLAY | embedded:MODEL | vllm:MODEL``.
 
-    :raises BadInput: it is none of these, or an engine this version cannot start.
+    :raises BadInput: it is none of these.
     """
     if text.startswith(("http://", "https://")):
         try:
@@ -120,30 +148,41 @@ def parse_engine(text: str) -> EngineSpec:
         from harness_adapters.serve.scripted.plays import parse_play
 
         return EngineSpec(kind="scripted", value=str(parse_play(value if colon else "oracle")))
-    if kind in _LATER:
-        raise BadInput(
-            f"engine {kind!r} cannot be started by this version yet; start the server yourself "
-            "and give its URL"
-        )
+    if kind in _WITH_MODEL:
+        if not value:
+            raise BadInput(f"engine {text!r}: name a model, {kind}:FOLDER")
+        return EngineSpec(kind=kind, value=value)
     raise BadInput(
-        f"no engine {text!r}{did_you_mean(kind, ('scripted', *_LATER))} "
-        "(an http(s) URL, or scripted:PLAY)"
+        f"no engine {text!r}{did_you_mean(kind, ('scripted', *_WITH_MODEL))} "
+        "(an http(s) URL, scripted:PLAY, embedded:MODEL or vllm:MODEL)"
     )
 
 
 def open_engine(
-    spec: EngineSpec, *, tasks: Sequence[Task], model: str | None = None
+    spec: EngineSpec,
+    *,
+    tasks: Sequence[Task],
+    model: str | None = None,
+    hosting: Hosting | None = None,
+    progress: Progress = _log.info,
 ) -> AbstractAsyncContextManager[RunningEngine]:
     """An engine that answers while the context is open; one we started ends with it, and with
     this process, however that ends.
 
     :param tasks: what a scripted engine is to know how to play.
     :param model: the name to ask for; by default the engine's first.
-    :raises BadInput: nothing answers at the URL, or it has no such model.
+    :param hosting: what one that hosts adapters is to make room for.
+    :param progress: told, line by line, what takes long at the start.
+    :raises BadInput: nothing answers at the URL, it has no such model, or there is no such model.
+    :raises MissingPrerequisite: what the engine needs is not installed.
     :raises InfraError: the engine does not start.
     """
     if spec.kind == "url":
         return _remote(spec.value, model)
+    if spec.kind == "embedded":
+        return _embedded(spec.value, model, hosting or Hosting(), progress)
+    if spec.kind == "vllm":
+        return _vllm(spec.value, model, hosting or Hosting(), progress)
     return _scripted(spec, tasks, model or "scripted")
 
 
@@ -193,21 +232,7 @@ async def _models(url: str, api_key: str | None) -> list[dict[str, Any]]:
     raise BadInput(f"{url}/v1/models answers no list of models: no OpenAI-compatible engine")
 
 
-# --- the scripted engine, as our child ------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Child:
-    process: asyncio.subprocess.Process
-    errors: IO[bytes] = field(repr=False)
-
-    def how_it_ended(self) -> str:
-        code = self.process.returncode
-        how = f"signal {-code}" if code and code < 0 else f"exit code {code}"
-        self.errors.seek(0)
-        lines = self.errors.read()[-4096:].decode("utf-8", "replace").split("\n")
-        last = next((line for line in reversed(lines) if line.strip()), "")
-        return f"{how}: {last}" if last else how
+# --- engines of our own, as children --------------------------------------------------------------
 
 
 @asynccontextmanager
@@ -215,75 +240,105 @@ async def _scripted(
     spec: EngineSpec, tasks: Sequence[Task], model: str
 ) -> AsyncGenerator[RunningEngine]:
     from harness_adapters.serve.scripted.plays import parse_play, play_of
+    from harness_adapters.serve.tokens import template_hash as scripted_template
 
     play = parse_play(spec.value)
     play_of(play, model)
-    arguments = ["--play", spec.value, "--model", model]
-    with tempfile.TemporaryFile() as errors:
-        # Its standard input stays open as long as we live: that is how it notices our end.
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "harness_adapters.serve.scripted", *arguments),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=errors,
-            # Ctrl-C in a terminal goes to the whole group; sessions still need their engine then.
-            start_new_session=True,
+    arguments = ["-m", "harness_adapters.serve.scripted", "--play", spec.value, "--model", model]
+    bundles = orjson.dumps([str(task.path.absolute()) for task in tasks]) + b"\n"
+    async with started(arguments, first_line=bundles, start_seconds=START_SECONDS) as child:
+
+        def serving(name: str) -> RunningEngine:
+            play_of(play, name)
+            return RunningEngine(
+                url=child.url,
+                model=name,
+                flags={"play": spec.value, "version": _version()},
+                template=scripted_template(),
+                child=child,
+                serving=serving,
+            )
+
+        yield serving(model)
+
+
+@asynccontextmanager
+async def _embedded(
+    folder: str, model: str | None, hosting: Hosting, progress: Progress
+) -> AsyncGenerator[RunningEngine]:
+    from harness_adapters.serve.embedded.server import NEEDS, Options
+
+    if any(find_spec(package) is None for package in ("torch", "transformers")):
+        raise MissingPrerequisite(NEEDS)
+    check_folder(folder)
+    options = Options(
+        model=folder,
+        name=served_name(folder),
+        context=hosting.context,
+        slots=hosting.requests,
+        adapters=hosting.adapters,
+        rank=hosting.rank,
+    )
+    line = orjson.dumps(options) + b"\n"
+    async with started(
+        ["-m", "harness_adapters.serve.embedded"],
+        first_line=line,
+        start_seconds=LOAD_SECONDS,
+        progress=progress,
+    ) as child:
+        told = {name: child.ready[name] for name in ("context", "torch", "transformers")}
+        yield _hosting(child, model, options.name, folder, {**asdict(options), **told})
+
+
+@asynccontextmanager
+async def _vllm(
+    folder: str, model: str | None, hosting: Hosting, progress: Progress
+) -> AsyncGenerator[RunningEngine]:
+    from harness_adapters.serve.vllm.flags import Options, vllm_python
+
+    check_folder(folder)
+    vllm_python()
+    options = Options(
+        model=folder,
+        name=served_name(folder),
+        adapters=hosting.adapters,
+        rank=hosting.rank,
+        requests=hosting.requests,
+        context=hosting.context,
+        more=hosting.vllm_flags,
+    )
+    line = orjson.dumps(options) + b"\n"
+    async with started(
+        ["-m", "harness_adapters.serve.vllm"],
+        first_line=line,
+        start_seconds=LOAD_SECONDS,
+        stop_seconds=VLLM_STOP_SECONDS,
+        progress=progress,
+    ) as child:
+        yield _hosting(child, model, options.name, folder, {"flags": child.ready["flags"]})
+
+
+def _hosting(
+    child: Child, model: str | None, base: str, folder: str, flags: Mapping[str, Any]
+) -> RunningEngine:
+    """An engine of ours that hosts adapters. At its start it has none, so it serves its base."""
+
+    def serving(name: str) -> RunningEngine:
+        if name != base:
+            raise BadInput(f"the engine has no model {name!r}{did_you_mean(name, [base])}")
+        return RunningEngine(
+            url=child.url,
+            model=base,
+            flags=flags,
+            template=template_hash(Path(folder)),
+            child=child,
+            serving=serving,
         )
-        child = _Child(process, errors)
-        try:
-            url = await _ready(child, [str(task.path.absolute()) for task in tasks])
 
-            def serving(name: str) -> RunningEngine:
-                play_of(play, name)
-                return RunningEngine(
-                    url=url,
-                    model=name,
-                    flags={"play": spec.value, "version": _version()},
-                    template=_template(),
-                    child=child,
-                    serving=serving,
-                )
-
-            yield serving(model)
-        finally:
-            await _stop(process)
-
-
-async def _ready(child: _Child, bundles: Sequence[str]) -> str:
-    """Tell the engine its tasks; its URL, once it answers."""
-    stdin, stdout = child.process.stdin, child.process.stdout
-    assert stdin is not None
-    assert stdout is not None
-    stdin.write(orjson.dumps(bundles) + b"\n")
-    try:
-        async with asyncio.timeout(START_SECONDS):
-            line = await stdout.readline()
-    except TimeoutError:
-        raise InfraError(f"the engine did not start within {START_SECONDS:.0f} s") from None
-    if not line:
-        await child.process.wait()
-        raise InfraError(f"the engine did not start ({child.how_it_ended()})")
-    return str(orjson.loads(line)["url"])
-
-
-async def _stop(process: asyncio.subprocess.Process) -> None:
-    if process.returncode is None:
-        process.terminate()
-        try:
-            async with asyncio.timeout(STOP_SECONDS):
-                await process.wait()
-        except TimeoutError:
-            process.kill()
-    await process.wait()
+    return serving(model or base)
 
 
 def _version() -> str:
     from harness_adapters import __version__
 
     return __version__
-
-
-def _template() -> str:
-    from harness_adapters.serve.tokens import template_hash
-
-    return template_hash()

@@ -35,6 +35,8 @@ class TestParse:
             ("scripted:oracle", "scripted", "oracle"),
             ("scripted", "scripted", "oracle"),
             ("scripted:cheat:conftest", "scripted", "cheat:conftest"),
+            ("embedded:./tiny", "embedded", "./tiny"),
+            ("vllm:Qwen/Qwen3-0.6B", "vllm", "Qwen/Qwen3-0.6B"),
         ],
     )
     def test_known(self, text: str, kind: str, value: str) -> None:
@@ -46,8 +48,9 @@ class TestParse:
             ("scriptd:oracle", "did you mean 'scripted'"),
             ("scripted:oracel", "did you mean 'oracle'"),
             ("scripted:", "plays"),
-            ("embedded:tiny", "not yet|yet"),
-            ("vllm:Qwen", "give its URL"),
+            ("embeded:tiny", "did you mean 'embedded'"),
+            ("embedded", "name a model"),
+            ("vllm:", "name a model"),
             ("http://", "host"),
             ("", "no engine"),
         ],

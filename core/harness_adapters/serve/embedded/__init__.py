@@ -1,0 +1,1 @@
+"""An engine for machines without a GPU: transformers, many LoRA adapters, one small process."""

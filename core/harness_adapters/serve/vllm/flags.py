@@ -1,0 +1,118 @@
+"""How vLLM is told to host adapters: its flags, its environment, and where it is installed."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from harness_adapters.errors import BadInput, MissingPrerequisite
+from harness_adapters.serve.model_folder import Family, chat_template, family_of
+
+PYTHON_VARIABLE = "HA_VLLM_PYTHON"
+FOLDER = ".venv-vllm"
+RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)
+"""The values that vLLM takes for ``--max-lora-rank``."""
+
+_ROOT = Path(__file__).parents[4]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """:param model: a folder, or a name on the Hugging Face Hub.
+    :param name: what the base model is called.
+    :param port: 0 for any free one.
+    :param adapters: adapters loaded, and used in one batch.
+    :param rank: the greatest LoRA rank.
+    :param requests: that run at once; more wait.
+    :param context: most tokens of a sequence; by default what the model was made for.
+    :param more: further flags of vLLM's own.
+    """
+
+    model: str
+    name: str
+    port: int = 0
+    adapters: int = 8
+    rank: int = 64
+    requests: int = 48
+    context: int | None = None
+    more: Sequence[str] = ()
+
+
+def flags(options: Options, *, port: int) -> list[str]:
+    """The arguments of vLLM's API server.
+
+    :raises BadInput: vLLM serves no such rank.
+    """
+    found = [
+        *("--model", options.model),
+        *("--served-model-name", options.name),
+        *("--host", "127.0.0.1"),
+        *("--port", str(port)),
+        "--enable-lora",
+        *("--max-loras", str(options.adapters)),
+        *("--max-cpu-loras", str(options.adapters)),
+        *("--max-lora-rank", str(max_lora_rank(options.rank))),
+        *("--max-num-seqs", str(options.requests)),
+        # The trainer compares with what was sampled from: after temperature, top-k and top-p.
+        *("--logprobs-mode", "processed_logprobs"),
+        # Sampling is what the request says, whatever defaults the model's folder has.
+        *("--generation-config", "vllm"),
+        "--no-enable-log-requests",
+    ]
+    if options.context is not None:
+        found += ["--max-model-len", str(options.context)]
+    family = family_of(chat_template(Path(options.model)))
+    if family or not Path(options.model).is_dir():
+        found += ["--enable-auto-tool-choice", "--tool-call-parser", family or Family.HERMES]
+    return [*found, *options.more]
+
+
+def environment() -> dict[str, str]:
+    """The environment of vLLM: ours, and what run-time adapters need."""
+    return {
+        # One of two cores is left idle otherwise, by the CPU build; others do not read it.
+        "VLLM_CPU_OMP_THREADS_BIND": _cores(),
+        "VLLM_CPU_KVCACHE_SPACE": "1",  # GiB
+        **os.environ,
+        "VLLM_ALLOW_RUNTIME_LORA_UPDATING": "1",
+        "VLLM_NO_USAGE_STATS": "1",
+    }
+
+
+def max_lora_rank(rank: int) -> int:
+    """The least value vLLM takes that has room for a rank.
+
+    :raises BadInput: there is none.
+    """
+    for served in RANKS:
+        if rank <= served:
+            return served
+    raise BadInput(f"vLLM serves LoRA ranks up to {RANKS[-1]}, not {rank}")
+
+
+def vllm_python() -> str:
+    """The interpreter of the environment that has vLLM: the variable's, this checkout's, or ours.
+
+    :raises MissingPrerequisite: there is none.
+    """
+    if named := os.environ.get(PYTHON_VARIABLE):
+        if not os.access(named, os.X_OK):
+            raise MissingPrerequisite(f"{PYTHON_VARIABLE}={named}: no program")
+        return named
+    for folder in (Path.cwd(), _ROOT):
+        if (python := folder / FOLDER / "bin/python").exists():
+            return str(python)
+    if find_spec("vllm") is not None:
+        return sys.executable
+    raise MissingPrerequisite(
+        "vLLM is not installed: pip install vllm, or in a checkout scripts/setup_vllm for the CPU "
+        f"build; an environment of its own is named by {PYTHON_VARIABLE}"
+    )
+
+
+def _cores() -> str:
+    return ",".join(str(core) for core in sorted(os.sched_getaffinity(0)))
