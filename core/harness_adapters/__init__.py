@@ -86,6 +86,9 @@ if TYPE_CHECKING:
     from harness_adapters.loop import rollout
     from harness_adapters.runs import RunInterrupted, RunResult, RunStopped, run
     from harness_adapters.tasks.bundle import load_task, load_tasks
+    from harness_adapters.tasks.mixture import Mixture, mixture
+    from harness_adapters.train.recipe import Recipe, load_recipe
+    from harness_adapters.train.training import Training, TrainingInterrupted, train
 
 __version__ = "0.1.0"
 hookimpl = HookimplMarker("harness_adapters")
@@ -95,15 +98,22 @@ _LAZY = {
     "Evaluation": "harness_adapters.evaluation.evaluate",
     "EvaluationInterrupted": "harness_adapters.evaluation.evaluate",
     "EvaluationStopped": "harness_adapters.evaluation.evaluate",
+    "Mixture": "harness_adapters.tasks.mixture",
+    "Recipe": "harness_adapters.train.recipe",
     "RunInterrupted": "harness_adapters.runs",
     "RunResult": "harness_adapters.runs",
     "RunStopped": "harness_adapters.runs",
+    "Training": "harness_adapters.train.training",
+    "TrainingInterrupted": "harness_adapters.train.training",
     "compare": "harness_adapters.evaluation.compare",
     "evaluate": "harness_adapters.evaluation.evaluate",
+    "load_recipe": "harness_adapters.train.recipe",
     "load_task": "harness_adapters.tasks.bundle",
     "load_tasks": "harness_adapters.tasks.bundle",
+    "mixture": "harness_adapters.tasks.mixture",
     "rollout": "harness_adapters.loop",
     "run": "harness_adapters.runs",
+    "train": "harness_adapters.train",
 }
 
 __all__ = [
@@ -137,6 +147,7 @@ __all__ = [
     "Ledger",
     "Limits",
     "MissingPrerequisite",
+    "Mixture",
     "Mount",
     "Options",
     "Outcome",
@@ -144,6 +155,7 @@ __all__ = [
     "Plugins",
     "Provenance",
     "ReadPath",
+    "Recipe",
     "Register",
     "ResourceLimits",
     "RewardShaper",
@@ -167,6 +179,8 @@ __all__ = [
     "TaskPolicy",
     "ToolCall",
     "Toolchain",
+    "Training",
+    "TrainingInterrupted",
     "Transcript",
     "Turn",
     "Unparsed",
@@ -176,10 +190,13 @@ __all__ = [
     "compare",
     "evaluate",
     "hookimpl",
+    "load_recipe",
     "load_task",
     "load_tasks",
+    "mixture",
     "rollout",
     "run",
+    "train",
 ]
 
 
@@ -187,7 +204,9 @@ def __getattr__(name: str) -> Any:
     if module := _LAZY.get(name):
         import importlib
 
-        value = getattr(importlib.import_module(module), name)
+        found = importlib.import_module(module)
+        # a package named like its function can be called itself: nothing may take its place
+        value = found if module == f"{__name__}.{name}" else getattr(found, name)
         globals()[name] = value
         return value
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

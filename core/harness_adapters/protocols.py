@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 if TYPE_CHECKING:
     from harness_adapters.gateway.guard.calls import ToolCall
     from harness_adapters.gateway.guard.ledger import Ledger
-    from harness_adapters.sandbox.base import Sandbox, SandboxProvider
+    from harness_adapters.sandbox.base import FileEntry, Sandbox, SandboxProvider
     from harness_adapters.types import (
         Attempt,
         AuxiliaryRequest,
@@ -88,6 +88,16 @@ class TaskKind(Protocol):
         :raises InfraError: a fault that the graded tree did not cause. Everything the tree did
             cause (hang, crash, nonsense) is a ``Verdict`` with ``broke_verifier``.
         """
+        ...
+
+
+@runtime_checkable
+class KnowsDegenerate(Protocol):
+    """What a ``TaskKind`` may offer beside: attempts that only look like work, for ``ha tasks
+    check``, which demands that each scores 0."""
+
+    def degenerate(self, task: Task) -> Mapping[str, Mapping[str, FileEntry]]:
+        """A name for each attempt -> the files that it writes, relative to the working folder."""
         ...
 
 

@@ -26,7 +26,9 @@ def test_listing_imports_nothing_heavy(arguments: list[str]) -> None:
     assert done.stdout.splitlines()[-1].strip() == "heavy:"
 
 
-FUNCTIONS = ("run", "rollout", "evaluate", "compare", "load_task", "load_tasks")
+FUNCTIONS = (
+    "run", "rollout", "evaluate", "compare", "load_recipe", "load_task", "load_tasks", "mixture"
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -40,3 +42,22 @@ def test_a_public_function_is_never_hidden_by_a_module(name: str) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("first", ["harness_adapters.train.recipe", "harness_adapters"])
+def test_the_package_train_is_callable_whatever_is_imported_first(first: str) -> None:
+    code = (
+        f"import {first}\n"
+        "import harness_adapters as ha\n"
+        "from harness_adapters.errors import BadInput\n"
+        "assert ha.train.__name__ == 'harness_adapters.train', ha.train\n"
+        "try:\n"
+        "    ha.train([])\n"
+        "except BadInput as error:\n"
+        "    print(error)\n"
+        "import harness_adapters.train as again\n"
+        "assert again is ha.train\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "no recipe" in done.stdout

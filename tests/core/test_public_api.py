@@ -16,27 +16,29 @@ NAMES = """
 API_VERSION Action AgentError Attempt AuxiliaryRequest BadInput BrokenTask Comparison ConnectHost
 Decision Ended Endpoint Evaluation EvaluationInterrupted EvaluationStopped ExecResult FileEntry
 Finding Flag GuardRule HarnessAdaptersError HarnessDriver HarnessExit InfraError InstallPackage
-Isolation JudgedCall Ledger Limits MissingPrerequisite Mount Options Outcome PluginError Plugins
-Provenance ReadPath Register ResourceLimits RewardShaper RewardTerm Rollout Row RunCommand
-RunInterrupted RunResult RunStopped Sampling Sandbox SandboxProcess SandboxProvider SandboxSpec
-Session Severity Task TaskKind TaskMetadata TaskPolicy ToolCall Toolchain Transcript Turn Unparsed
-User Verdict WritePath compare evaluate hookimpl load_task load_tasks rollout run
+Isolation JudgedCall Ledger Limits MissingPrerequisite Mixture Mount Options Outcome PluginError
+Plugins Provenance ReadPath Recipe Register ResourceLimits RewardShaper RewardTerm Rollout Row
+RunCommand RunInterrupted RunResult RunStopped Sampling Sandbox SandboxProcess SandboxProvider
+SandboxSpec Session Severity Task TaskKind TaskMetadata TaskPolicy ToolCall Toolchain Training
+TrainingInterrupted Transcript Turn Unparsed User Verdict WritePath compare evaluate hookimpl
+load_recipe load_task load_tasks mixture rollout run train
 """
 
 TESTING = """
-Call Case Fail GuardRuleContract HONEST_SESSIONS HarnessDriverContract HonestSession Played
+Call Case Cut Fail GuardRuleContract HONEST_SESSIONS HarnessDriverContract HonestSession Played
 PluginContract RewardShaperContract Run Say Silence Step TaskKindContract attempt
-call_for finished_attempts judge_case ledger_for play_session
+WireCheck call_for check_wire finished_attempts judge_case ledger_for play_session
 """
 
 MODULES = {
     "harness_adapters.errors": "did_you_mean",
-    "harness_adapters.harness.cache": "cache_folder install_once",
+    "harness_adapters.harness.cache": "cache_folder install_once only_installed",
     "harness_adapters.harness.choice": "chosen_path",
     "harness_adapters.harness.events": "MIB LineSplitter read_events record_events",
     "harness_adapters.harness.headless": (
-        "HOME LOG_BYTES Ran how_it_died keep_export keep_file one_line run_headless"
+        "HOME LOG_BYTES Ran how_it_died keep_export keep_file keep_tree one_line run_headless"
     ),
+    "harness_adapters.harness.native": "is_native native_version",
     "harness_adapters.harness.node": "Node find_node minimum_version",
     "harness_adapters.harness.npm": "NpmPackage check_npm_pin install_npm read_npm_package",
     "harness_adapters.harness.program": "Finished run_program",

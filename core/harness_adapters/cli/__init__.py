@@ -19,7 +19,10 @@ from harness_adapters.errors import BadInput, HarnessAdaptersError, did_you_mean
 
 # command -> (module, help). The help stands here so that ``ha --help`` imports no command.
 COMMANDS = {
+    "quickstart": ("quickstart", "Train a tiny policy in a real harness here, in minutes."),
     "run": ("run", "Run tasks in a real harness, guarded, verified and recorded."),
+    "train": ("train", "Train one adapter per recipe, on one engine."),
+    "watch": ("watch", "Show a training run while it goes on."),
     "show": ("show", "Show a run as a table, or one rollout readably."),
     "eval": ("eval", "Run several models over one engine, interleaved, and compare them."),
     "compare": ("compare", "Compare runs with their base: did the adapter help?"),
@@ -31,6 +34,7 @@ COMMANDS = {
     "doctor": ("doctor", "Check this machine and an engine, and say what to do."),
     "bench": ("bench", "Measure how fast the gateway is here."),
     "engine": ("engine", "Serve a model server on its own."),
+    "recipe": ("recipe", "Say what a training recipe would run, needs and lacks."),
     "tasks": ("tasks", "Make and look at verifiable tasks."),
 }
 

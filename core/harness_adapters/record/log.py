@@ -62,11 +62,22 @@ def read(path: Path) -> Iterator[dict[str, Any]]:
 
     :raises BadInput: a record before the last is damaged.
     """
+    for _, record in read_from(path, 0):
+        yield record
+
+
+def read_from(path: Path, offset: int) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The whole records behind an offset of a log that may still grow, each with the offset
+    behind it, from which to go on later.
+
+    :raises BadInput: a record before the last is damaged.
+    """
     if not path.exists():
         return
     with path.open("rb") as file:
-        for _, record in _whole_records(path, file):
-            yield record
+        file.seek(offset)
+        for length, record in _whole_records(path, file):
+            yield offset + length, record
 
 
 def _whole_records(path: Path, file: BinaryIO) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -38,7 +38,7 @@ async def run_local(
     try:
         while True:
             while len(running) < concurrency and (job := next(waiting, None)):
-                running.add(asyncio.create_task(_with_retries(job, work, infra_retries)))
+                running.add(asyncio.create_task(with_retries(job, work, infra_retries)))
             if not running:
                 return
             done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
@@ -50,7 +50,8 @@ async def run_local(
         await asyncio.gather(*running, return_exceptions=True)
 
 
-async def _with_retries(job: Job, work: Work, infra_retries: int) -> tuple[Job, Rollout]:
+async def with_retries(job: Job, work: Work, infra_retries: int) -> tuple[Job, Rollout]:
+    """One job to its end: a rollout that is ``infra`` is tried again, up to so many times."""
     for number in range(1, infra_retries + 2):
         rollout = replace(await work(job, number), tries=number)
         if rollout.outcome is not Outcome.INFRA:

@@ -1,0 +1,98 @@
+"""What ``ha quickstart`` refuses, keeps and shows; the whole of it is a long test."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from harness_adapters import BadInput
+from harness_adapters.cli.quickstart import command
+from harness_adapters.evaluation.report.document import Curve, Document
+from harness_adapters.evaluation.report.html import to_html
+from harness_adapters.quickstart.learning import STATE, Progress, quickstart
+from harness_adapters.quickstart.report import training_section
+
+BEGUN = {"minutes": 10.0, "seed": 0, "harnesses": ["pi"], "held_out": 40, "trained": False}
+SILENT = Progress(
+    say=lambda text: None,
+    step=lambda harness, number, metrics: None,
+    rollout=lambda arm, rollout, done, planned: None,
+)
+
+
+def begun(out: Path) -> Path:
+    out.mkdir()
+    (out / STATE).write_text(json.dumps(BEGUN), "utf-8")
+    return out
+
+
+def test_a_folder_with_something_else_in_it_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("mine", "utf-8")
+    with pytest.raises(BadInput, match="no quick start"):
+        quickstart(tmp_path, progress=SILENT)
+    assert [file.name for file in tmp_path.iterdir()] == ["mine.txt"]
+
+
+def test_a_quick_start_is_not_begun_anew_over_an_old_one(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="--resume"):
+        quickstart(begun(tmp_path / "old"), progress=SILENT)
+
+
+def test_it_is_resumed_only_as_it_was_begun(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="seed 0, not 1"):
+        quickstart(begun(tmp_path / "old"), seed=1, resume=True, progress=SILENT)
+
+
+@pytest.mark.parametrize("harnesses", [(), ("pi", "pi")])
+def test_each_harness_is_named_once(tmp_path: Path, harnesses: tuple[str, ...]) -> None:
+    with pytest.raises(BadInput, match="once"):
+        quickstart(tmp_path / "new", harnesses=harnesses, progress=SILENT)
+    assert not (tmp_path / "new").exists()
+
+
+def test_resume_needs_a_folder() -> None:
+    result = CliRunner().invoke(command, ["--resume"])
+    assert isinstance(result.exception, BadInput)
+
+
+def test_the_report_draws_what_was_measured_and_nothing_else() -> None:
+    steps: dict[int, dict[str, Any]] = {
+        1: {"sessions/reward": 0.7, "sessions/calls": 7.0},
+        2: {"sessions/reward": 0.9, "sessions/calls": 3.5, "staleness/trained": 1.0},
+    }
+    section = training_section(steps)
+    curves = [block for block in section.blocks if isinstance(block, Curve)]
+    assert [curve.title for curve in curves] == ["Reward", "Calls"]
+    assert curves[1].points == ((1.0, 7.0), (2.0, 3.5))
+    html = to_html([Document(title="t", sections=(section,))])
+    assert "<polyline" in html
+    assert "7.000" in html
+    assert "efficiency" not in html.partition("</style>")[2]
+
+
+def test_a_training_without_steps_makes_an_empty_table() -> None:
+    assert training_section({}).blocks
+
+
+@pytest.mark.full
+@pytest.mark.timeout(3600)
+def test_the_whole_of_it_on_two_held_out_tasks(tmp_path: Path) -> None:
+    out = tmp_path / "learns"
+    said: list[str] = []
+    progress = Progress(
+        say=said.append,
+        step=lambda harness, number, metrics: None,
+        rollout=lambda arm, rollout, done, planned: None,
+    )
+    (learned,) = quickstart(out, minutes=1, held_out=4, progress=progress)
+    found = learned.to_json()
+    assert found["steps"] >= 1
+    assert 0 <= found["base"]["pass1"] <= 1
+    assert found["base"]["calls"] >= 1
+    assert (Path(found["adapter_dir"]) / "adapter_model.safetensors").exists()
+    (again,) = quickstart(out, minutes=1, held_out=4, resume=True, progress=progress)
+    assert again.to_json() == found  # nothing is left to do, and the numbers are on disk

@@ -1,0 +1,170 @@
+"""Training in real pi: real sandbox, real TRL, a real LoRA, over an engine with real adapters."""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from collections import Counter
+from pathlib import Path
+
+import psutil
+import pytest
+from command import Ha
+from distributions import install
+from tiny_models import tiny_model
+from training_runs import adapter_engine, check_run, loaded, running, write_recipe
+
+from harness_adapters.record.folder import read_rollouts
+from harness_adapters.train.folder import read_steps, read_training
+from harness_adapters.train.names import AdapterName
+
+pytestmark = [pytest.mark.timeout(1500)]
+
+
+async def test_training_that_is_killed_goes_on_and_each_request_names_its_adapter(
+    tmp_path: Path, ha: Ha
+) -> None:
+    model = tiny_model(tmp_path / "tiny-model")
+    recipe = write_recipe(tmp_path, model, steps=2)
+    run, requests = tmp_path / "run", tmp_path / "requests.log"
+    with adapter_engine(model, requests) as url:
+        with running(recipe, "--engine", url, "--out", run, cwd=tmp_path) as training:
+            training.until("step 1")
+            trainer = training.trainer()
+            inside = trainer.children(recursive=True)
+            trainer.kill()
+            code, told = training.end()
+        assert code == 1 and "ended with -9" in told["failures"][str(run)]
+        psutil.wait_procs(inside, timeout=60)
+        assert not [p for p in inside if p.is_running()], "its sandboxes go with it"
+
+        with running("--resume", run, "--engine", url, cwd=tmp_path) as training:
+            code, told = training.end()
+        assert code == 0, told
+        assert await loaded(url) == [], "nothing stays loaded"
+    check_run(run, steps=2)
+    (done,) = told["runs"]
+    assert done["steps"] == 2
+    assert (Path(done["path"]) / "adapter_model.safetensors").exists()
+
+    # every request of a session named the adapter of its record, and no session another
+    asked = Counter(
+        name
+        for path, name in map(json.loads, requests.read_text().splitlines())
+        if path == "/v1/chat/completions"
+    )
+    answered = Counter(
+        turn.model for rollout in read_rollouts(run) for turn in rollout.transcript.turns
+    )
+    assert set(answered) <= set(asked) and all(answered[n] <= asked[n] for n in answered)
+    assert all(name.startswith("tiny-model.pi.") for name in asked)
+
+    # a non-zero adapter: the server says what the trainer computes, and the base does not
+    last = read_steps(run)[2]
+    assert last["metrics"]["canary/change_min"] > 1e-2
+    assert last["metrics"]["canary/parity_max"] < 1e-3
+    assert last["trained"] != last["rows"][0]["sampled"] or last["metrics"]["ratio"] == 1
+    assert read_training(run).adapted["adapted_share"] > 0.1
+
+    shown = ha("watch", run, "--json").json
+    assert shown["step"] == 2 and shown["groups"]["ready"] >= 2
+    assert list((tmp_path / "trackio").glob("*.db")), "the live view is kept on this machine"
+
+
+REWARD = """
+from harness_adapters import RewardTerm, hookimpl
+
+class EvenIds:
+    def shape(self, attempt):
+        ids = [id for turn in attempt.transcript.turns for id in turn.sampled_ids]
+        return RewardTerm(name="even_ids", value=sum(id % 2 == 0 for id in ids) / max(1, len(ids)))
+
+class Plugin:
+    ha_api_version = "1"
+
+    @hookimpl
+    def ha_register_rewards(self, register):
+        register("even-ids", lambda options: EvenIds(), summary="share of even ids")
+
+plugin = Plugin()
+"""
+
+
+@pytest.mark.full
+def test_three_steps_on_the_embedded_engine(tmp_path: Path) -> None:
+    """Sampled by a random model, so what it earns is a share of its ids."""
+    model = tiny_model(tmp_path / "tiny")
+    install(tmp_path / "site", "ha-reward-even", "ha_reward_even:plugin", REWARD, "even-ids")
+    recipe = write_recipe(
+        tmp_path, model, steps=3, more='rewards = ["even-ids"]', tokens=24, budget=8000
+    )
+    run = tmp_path / "run"
+    env = {"PYTHONPATH": str(tmp_path / "site")}
+    with running(recipe, "--engine", "embedded", "--out", run, cwd=tmp_path, env=env) as training:
+        code, told = training.end()
+    assert code == 0, told
+    check_run(run, steps=3)
+    for number, step in read_steps(run).items():
+        if number > 1:
+            assert step["metrics"]["canary/change_min"] > 1e-3
+            assert step["metrics"]["canary/parity_max"] < 1e-3
+    first = read_steps(run)[1]["metrics"]
+    assert first["ratio"] == pytest.approx(1.0, abs=1e-3)
+
+
+@pytest.mark.full
+async def test_three_harnesses_train_side_by_side_on_one_engine(tmp_path: Path) -> None:
+    model = tiny_model(tmp_path / "tiny-model")
+    harnesses = ("pi", "opencode", "hermes")
+    recipes = [
+        write_recipe(tmp_path, model, steps=2, harness=harness, in_flight=2, budget=40_000)
+        for harness in harnesses
+    ]
+    with adapter_engine(model, tmp_path / "requests.log") as url:
+        words = ("--engine", url, "--out", tmp_path / "runs")
+        with running(*recipes, *words, cwd=tmp_path) as training:
+            code, told = training.end()
+        assert code == 0, told
+        assert await loaded(url) == []
+    names = {AdapterName.parse(run["adapter"]) for run in told["runs"]}
+    assert {name.harness for name in names if name} == set(harnesses)
+    assert len({name.run for name in names if name}) == 3
+    for harness in harnesses:
+        run = tmp_path / "runs" / harness
+        check_run(run, steps=2)
+        assert all(not rollout.transcript.faults for rollout in read_rollouts(run))
+        assert all(f".{harness}." in rollout.model for rollout in read_rollouts(run))
+
+
+@pytest.mark.full
+def test_kill_9_at_random_moments(tmp_path: Path) -> None:
+    """Of the trainer or of the command itself: no torn file, no orphan, and metrics continue."""
+    chance = random.Random(time.time_ns())
+    model = tiny_model(tmp_path / "tiny-model")
+    recipe = write_recipe(tmp_path, model, steps=6)
+    run = tmp_path / "run"
+    with adapter_engine(model, tmp_path / "requests.log") as url:
+        for kill in range(20):
+            again = (
+                ("--resume", run) if (run / "training.json").exists() else (recipe, "--out", run)
+            )
+            with running(*again, "--engine", url, cwd=tmp_path) as training:
+                if kill == 19:
+                    code, told = training.end()
+                    assert code == 0, told
+                    break
+                training.until("serving")
+                command = psutil.Process(training.process.pid)
+                family = command.children(recursive=True)
+                time.sleep(chance.uniform(0, 20))
+                if training.process.poll() is None:
+                    family = command.children(recursive=True)
+                    victim = chance.choice([command, *family[:1]])
+                    victim.kill()
+                code, told = training.end()
+                psutil.wait_procs(family, timeout=60)
+                assert not [p for p in family if p.is_running()], "no orphan"
+                if code == 0:
+                    break
+    check_run(run, steps=6)
