@@ -10,12 +10,13 @@ import math
 from collections.abc import Sequence
 from html import escape
 
-from harness_adapters.evaluation.report.document import Forest, HeatMap, Mark
+from harness_adapters.evaluation.report.document import Curve, Forest, HeatMap, Mark
 
 _WIDTH = 800
 _ROW = 28
 _LEFT, _RIGHT = 250, 175  # for labels, for numbers
 _TOP, _BOTTOM = 8, 46
+_CURVE = 180  # height of a curve
 _LONGEST = 30  # characters of a label
 _TICKS = 6
 _MOST_COLUMNS = 12  # of a heat map at its usual width; with more, it is wider
@@ -58,6 +59,42 @@ def heat_map(chart: HeatMap) -> str:
                 _heat(mark, chart.tones[row][column], _LEFT + cell * column, y, cell, row_height)
             )
     return _svg(width, top + row_height * len(chart.rows) + 4, chart.title, parts)
+
+
+def curve(chart: Curve) -> str:
+    """A line through the points, and where it begins and ends in numbers."""
+    xs, ys = [x for x, _ in chart.points], [y for _, y in chart.points]
+    low, high = min(ys), max(ys)
+    margin = 0.08 * (high - low) or max(1.0, abs(high)) * 0.08
+    low, high = low - margin, high + margin
+    left, right, bottom = 70.0, _WIDTH - 70.0, float(_CURVE)
+
+    def at(x: float, y: float) -> tuple[float, float]:
+        across = (x - xs[0]) / ((xs[-1] - xs[0]) or 1.0)
+        up = (y - low) / (high - low)
+        return left + across * (right - left), bottom - up * (bottom - _TOP)
+
+    step = _round_up((high - low) / 4)
+    first, last = math.ceil(low / step), math.floor(high / step)
+    parts = []
+    for tick in (round(number * step, 10) for number in range(first, last + 1)):
+        y = at(xs[0], tick)[1]
+        parts.append(_line(left, y, right, y, "grid"))
+        parts.append(_text(left - 8, y + 4, f"{tick:g}", "tick", "end"))
+    places = [at(*point) for point in chart.points]
+    if len(places) > 1:
+        drawn = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
+        parts.append(f'<polyline points="{drawn}" class="interval" fill="none"/>')
+    for (x, y), point in zip(places, chart.points, strict=True):
+        parts.append(
+            f"<g><title>{point[0]:g}: {point[1]:.4g}</title>"
+            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" class="est"/></g>'
+        )
+    for x, anchor in ((xs[0], "start"), (xs[-1], "end")):
+        parts.append(_text(at(x, low)[0], bottom + 16, f"{x:g}", "tick", anchor))
+    parts.append(_text((left + right) / 2, bottom + 36, chart.axis, "tick", "middle"))
+    parts.append(_text(right + 8, places[-1][1] + 4, f"{ys[-1]:.3g}", "value", "start"))
+    return _svg(_WIDTH, _CURVE + _BOTTOM, chart.title, parts)
 
 
 def _row(mark: Mark, y: float, axis: _Axis) -> str:

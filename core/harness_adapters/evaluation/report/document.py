@@ -65,7 +65,19 @@ class HeatMap:
     tones: tuple[tuple[float | None, ...], ...]
 
 
-Block = Table | Forest | HeatMap
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Curve:
+    """One number over the course of something.
+
+    :param points: ``(x, y)``, at least one, x growing; a gap in x is bridged.
+    """
+
+    title: str
+    axis: str
+    points: tuple[tuple[float, float], ...]
+
+
+Block = Table | Forest | HeatMap | Curve
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

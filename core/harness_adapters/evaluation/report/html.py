@@ -12,10 +12,11 @@ from collections.abc import Sequence
 from html import escape
 from importlib.resources import files
 
-from harness_adapters.evaluation.report.charts import forest, heat_map
+from harness_adapters.evaluation.report.charts import curve, forest, heat_map
 from harness_adapters.evaluation.report.document import (
     Block,
     Cell,
+    Curve,
     Document,
     Forest,
     HeatMap,
@@ -84,6 +85,8 @@ def _block(block: Block) -> str:
             content = forest(block)
         case HeatMap():
             content = heat_map(block)
+        case Curve():
+            content = curve(block)
     note = block.note if isinstance(block, Table) else ""
     below = f'<p class="note">{escape(note)}</p>' if note else ""
     return f'<h3>{escape(block.title)}</h3>\n<div class="wide">{content}</div>{below}'
