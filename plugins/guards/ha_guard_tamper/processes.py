@@ -105,9 +105,8 @@ def fills_disk(commands: Sequence[Sequence[str]]) -> bool:
 
 
 _BOMB = re.compile(
-    r"(\S+)\s*\(\)\s*\{[^}]*\1\s*\|\s*\1\s*&[^}]*\}\s*;?\s*\1|\bfork\s+while\b"
-    r"|\b(?:ba)?sh\s+\"?\$0\"?[^\n]{0,20}&|while\s+(?:true|:"
-    r"|1)[^\n]{0,40}os\.fork\(\)"
+    r"(?<![^\s;&|{\"])([\w:.]{1,32})\s*\(\)\s*\{[^}\n]{0,200}?\1\s*\|\s*\1\s*&|\bfork\s+while\b"
+    r"|\b(?:ba)?sh\s+\\?\"?\$0\\?\"?[^\n]{0,20}&|while\s+(?:True|true|:|1)[^\n]{0,40}os\.fork\(\)"
 )
 
 

@@ -123,6 +123,7 @@ _OTHERS: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = tuple(
     )
 )
 # The author says so: a value that stands there for a test.
+_COMMENT = re.compile(r"^[^\n#/]*+(?:/(?![/*])[^\n#/]*+)*+(#|//|/\*)[^\n]*+", re.MULTILINE)
 _SAID = re.compile(
     r"(?:#|//|/\*)[^\n]{0,80}?(?:"
     r"\btests?\b[^\n]{0,30}?\b(?:asks?|expects?|wants?|looks?\s+for"
@@ -179,9 +180,5 @@ def _stands_for_test(content: str) -> bool:
 
 
 def _comments(content: str) -> Iterator[int]:
-    """Where comments may begin."""
-    for sign in ("#", "//", "/*"):
-        at = content.find(sign)
-        while at >= 0:
-            yield at
-            at = content.find(sign, at + 1)
+    """Where comments begin, one a line."""
+    return (found.start(1) for found in _COMMENT.finditer(content))

@@ -42,11 +42,12 @@ def test_its_tokenizer_fits_its_weights() -> None:
     assert weights["model.embed_tokens.weight"].shape[0] == config["vocab_size"]
 
 
+@pytest.mark.timeout(600)
 def test_it_solves_a_held_out_task_in_real_pi(tmp_path: Path) -> None:
-    """With one of six sessions to spare, whatever is sampled: it solves most of them."""
+    """In at least one of three sessions; it solves nine of ten."""
     pytest.importorskip("torch")
     tasks = tmp_path / "tasks"
-    write_tasks(tasks, seed=0, trained=1, held_out=2)
+    write_tasks(tasks, seed=0, trained=1, held_out=1)
     result = ha.run(
         tasks,
         harness="pi",
@@ -57,6 +58,6 @@ def test_it_solves_a_held_out_task_in_real_pi(tmp_path: Path) -> None:
         concurrency=3,
     )
     summary = result.summary
-    assert summary["finished"] == 6
+    assert summary["finished"] == 3
     assert summary["solved"] >= 1
     assert summary["mean_calls"] and summary["mean_calls"] >= 1

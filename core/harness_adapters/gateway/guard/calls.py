@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from harness_adapters.gateway.guard.errors import Unjudgeable
 from harness_adapters.gateway.guard.strict_json import beyond_limits, strict_object
 
 if TYPE_CHECKING:
@@ -71,9 +72,22 @@ class ToolCall:
             found.setdefault(type(action), []).append(action)
         return found
 
-    @cached_property
+    @property
     def reading(self) -> Reading:
-        """Actions, and the effects that the ledger keeps once the call is let through."""
+        """Actions, and the effects that the ledger keeps once the call is let through. Read once
+        for all rules, also where it cannot be.
+
+        :raises Unjudgeable: beyond a fixed limit of size or nesting.
+        """
+        if isinstance(self._read, str):
+            raise Unjudgeable(self._read)
+        return self._read
+
+    @cached_property
+    def _read(self) -> Reading | str:
         from harness_adapters.gateway.guard.reading import read_call
 
-        return read_call(self, self._ledger)
+        try:
+            return read_call(self, self._ledger)
+        except Unjudgeable as error:
+            return str(error)

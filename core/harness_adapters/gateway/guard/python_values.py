@@ -7,73 +7,38 @@ what cannot have an effect is worked out, each step is charged, and nothing grow
 from __future__ import annotations
 
 import ast
-import base64
-import binascii
-import codecs
 import operator
 import posixpath
-import re
-import shlex
 from collections.abc import Callable, Iterator, Sequence
 from types import NoneType
 from typing import Any
-from urllib.parse import unquote
 
-from harness_adapters.gateway.guard.filters import as_text, unpacked
 from harness_adapters.gateway.guard.names import names
+from harness_adapters.gateway.guard.python_functions import (
+    FUNCTIONS,
+    MAX_ITEMS,
+    MAX_STRING,
+    SITE_PACKAGES,
+    UNTOLD,
+    FileValue,
+    ModuleValue,
+    PathValue,
+    constant,
+    of_string,
+    percent,
+)
 from harness_adapters.gateway.guard.recorder import Recorder
 from harness_adapters.gateway.guard.state import State
 
-MAX_STRING = 64 * 1024
-_MAX_ITEMS = 256
 _MAX_CALLS_DEEP = 4  # functions of the program's own that are worked out inside one another
-_WIDE = re.compile(r"\d{4}|\*")  # in a format: would make something huge
-_HOLE = re.compile(r"\{(\w*)(?:![rsa])?(?::[^{}]*)?\}")
-_UNTOLD = "/$untold"  # a folder that the text does not tell
-SITE_PACKAGES = "/usr/lib/python3/site-packages"
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
-
-
-class PathValue(str):
-    """A string that the program holds as a ``pathlib.Path``."""
-
-    __slots__ = ()
-
-
-class FileValue:
-    """An opened file.
-
-    :ivar text: what stands in it, where that is known.
-    """
-
-    __slots__ = ("path", "text", "writes")
-
-    def __init__(self, path: str, text: str | None, *, writes: bool) -> None:
-        self.path = path
-        self.text = text
-        self.writes = writes
-
-
-class ModuleValue:
-    """A module that is given around as a value."""
-
-    __slots__ = ("name",)
-
-    def __init__(self, name: str) -> None:
-        self.name = name
 
 
 _OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
     ast.Sub: operator.sub, ast.BitXor: operator.xor, ast.BitOr: operator.or_,
     ast.BitAnd: operator.and_, ast.FloorDiv: operator.floordiv, ast.RShift: operator.rshift,
 }  # fmt: skip
-_PLAIN_METHODS = names(
-    """
-    upper lower title capitalize swapcase strip lstrip rstrip removeprefix removesuffix split
-    rsplit splitlines partition rpartition startswith endswith find index count isdigit
-    """
-)
 _SAME = names(
     """
     str bytes bytearray os.fspath os.path.expanduser os.path.abspath os.path.realpath
@@ -173,7 +138,7 @@ class Values:
         if kind is ast.Name:
             return self.names.get(node.id)  # type: ignore[attr-defined]
         if kind is ast.Constant:
-            return _constant(node.value)  # type: ignore[attr-defined]
+            return constant(node.value)  # type: ignore[attr-defined]
         self.rec.value()
         worth = _WORTH.get(kind)
         return None if worth is None else worth(self, node)
@@ -184,7 +149,7 @@ class Values:
             for v in node.values
         ]
         if len(pieces) > 1 and pieces[0] is None and str(pieces[1]).startswith("/"):
-            pieces[0] = _UNTOLD
+            pieces[0] = UNTOLD
         if any(piece is None for piece in pieces):
             return None
         return "".join(map(str, pieces))[:MAX_STRING]
@@ -201,10 +166,10 @@ class Values:
     def values(self, nodes: Sequence[ast.expr]) -> list[Any]:
         """Of several expressions, ``*x`` spread out."""
         found: list[Any] = []
-        for one in nodes[:_MAX_ITEMS]:
+        for one in nodes[:MAX_ITEMS]:
             if isinstance(one, ast.Starred):
                 inner = self.value(one.value)
-                found += list(inner)[:_MAX_ITEMS] if isinstance(inner, (list, str)) else [None]
+                found += list(inner)[:MAX_ITEMS] if isinstance(inner, (list, str)) else [None]
             else:
                 found.append(self.value(one))
         return found
@@ -212,7 +177,7 @@ class Values:
     def _dict(self, node: ast.Dict) -> dict[Any, Any]:
         return {
             self.value(key): self.value(value)
-            for key, value in zip(node.keys[:_MAX_ITEMS], node.values, strict=False)
+            for key, value in zip(node.keys[:MAX_ITEMS], node.values, strict=False)
             if isinstance(self.value(key), (str, int))
         }
 
@@ -269,14 +234,14 @@ class Values:
         left, right = self.value(node.left), self.value(node.right)
         match node.op:
             case ast.Div() if isinstance(left, (str, NoneType)) and isinstance(right, str):
-                return PathValue(posixpath.join(left or _UNTOLD, right))
+                return PathValue(posixpath.join(left or UNTOLD, right))
             case ast.Add() if left is None and isinstance(right, str) and right.startswith("/"):
-                return _UNTOLD + right
+                return UNTOLD + right
             case ast.Add() if isinstance(left, str) and isinstance(right, str):
                 self.rec.value(len(left) + len(right))
                 return (left + right)[:MAX_STRING]
             case ast.Add() if isinstance(left, list) and isinstance(right, list):
-                return (left + right)[:_MAX_ITEMS]
+                return (left + right)[:MAX_ITEMS]
             case ast.Add() if isinstance(left, int) and isinstance(right, int):
                 return left + right
             case ast.Mult() if isinstance(left, int) and isinstance(right, int):
@@ -284,7 +249,7 @@ class Values:
             case ast.Mult() if isinstance(left, (str, list)) and isinstance(right, int):
                 return left * right if 0 <= right * len(left) <= MAX_STRING else None
             case ast.Mod() if isinstance(left, str) and right is not None:
-                return _percent(left, right)
+                return percent(left, right)
             case ast.Mod() if isinstance(left, int) and isinstance(right, int):
                 return left % right if right else None
         if isinstance(left, int) and isinstance(right, int):
@@ -338,7 +303,7 @@ class Values:
         return {key: value for key, value in pairs if isinstance(key, (str, int))} or None
 
     def _turns(
-        self, generators: Sequence[ast.comprehension], left: int = _MAX_ITEMS
+        self, generators: Sequence[ast.comprehension], left: int = MAX_ITEMS
     ) -> Iterator[None]:
         """Bind the targets of a comprehension, turn by turn. Conditions count as true."""
         values = self.items(generators[0].iter)
@@ -359,8 +324,8 @@ class Values:
         if isinstance(found, dict):
             return list(found)
         if isinstance(found, FileValue):
-            return found.text.splitlines(keepends=True)[:_MAX_ITEMS] if found.text else None
-        return list(found)[:_MAX_ITEMS] if isinstance(found, (list, str)) else None
+            return found.text.splitlines(keepends=True)[:MAX_ITEMS] if found.text else None
+        return list(found)[:MAX_ITEMS] if isinstance(found, (list, str)) else None
 
     # --- calls that have no effect --------------------------------------------------------------
 
@@ -410,7 +375,7 @@ class Values:
         if name == "filter":
             return list(over)
         found: list[Any] = []
-        for one in list(over)[:_MAX_ITEMS]:
+        for one in list(over)[:MAX_ITEMS]:
             self.rec.value()
             if isinstance(function, ast.Lambda):
                 found.append(self.returned(function, [one]))
@@ -433,7 +398,7 @@ class Values:
                 else None
             )
         if name in ("os.path.join", "posixpath.join"):
-            known = [arg if isinstance(arg, str) else _UNTOLD for arg in args]
+            known = [arg if isinstance(arg, str) else UNTOLD for arg in args]
             return posixpath.join(*known) if strings and isinstance(args[-1], str) else None
         if name in _SAME:
             if isinstance(first, list) and all(isinstance(c, int) and 0 <= c < 256 for c in first):
@@ -446,7 +411,7 @@ class Values:
             return None
         if name in _IMPORTERS and isinstance(first, str):
             return ModuleValue(first)
-        if handler := _FUNCTIONS.get(name):
+        if handler := FUNCTIONS.get(name):
             try:
                 return handler(self.state, args)
             except (ValueError, TypeError, LookupError, OverflowError, AttributeError):
@@ -485,7 +450,7 @@ class Values:
             return [list(i) if isinstance(i, tuple) else i for i in getattr(own, func.attr)()]
         if isinstance(own, str):
             try:
-                return _of_string(str(own), func.attr, args)
+                return of_string(str(own), func.attr, args)
             except (ValueError, TypeError, LookupError, OverflowError, AttributeError):
                 return None
         return None
@@ -513,148 +478,6 @@ class Values:
                 return self.state.text(self.state.path(own))
         return None
 
-
-def _constant(value: object) -> Any:
-    if isinstance(value, bytes):
-        return value.decode("utf-8", errors="replace")
-    return value if isinstance(value, (str, int)) else None
-
-
-def _percent(form: str, values: Any) -> str | None:
-    if _WIDE.search(form):
-        return None
-    given = tuple(values) if isinstance(values, list) else values
-    try:
-        return (form % given)[:MAX_STRING]
-    except (TypeError, ValueError, KeyError):
-        return None
-
-
-def _of_string(own: str, method: str, args: list[Any]) -> Any:
-    if method in _PLAIN_METHODS and all(isinstance(a, (str, int)) for a in args):
-        found = getattr(own, method)(*args)
-        return list(found)[:_MAX_ITEMS] if isinstance(found, (list, tuple)) else found
-    match method:
-        case "join" if args and isinstance(args[0], (list, str)):
-            if all(isinstance(part, str) for part in args[0]):
-                return own.join(args[0])[:MAX_STRING]
-        case "replace" if len(args) >= 2 and all(isinstance(a, str) for a in args[:2]):
-            return own.replace(args[0], args[1])[:MAX_STRING] if args[0] else own
-        case "decode" | "encode":
-            codec = args[0] if args and isinstance(args[0], str) else "utf-8"
-            return _recoded(own, codec)
-        case "format" | "format_map" if "{" in own:
-            given = iter(args)
-
-            def fill(hole: re.Match[str]) -> str:
-                at = hole.group(1)
-                return str(args[int(at)] if at.isdigit() else next(given))
-
-            return _HOLE.sub(fill, own)[:MAX_STRING]
-        case "translate" if args and isinstance(args[0], dict):
-            return own.translate(args[0])[:MAX_STRING]
-        case "hex":
-            return own.encode().hex()
-        case "zfill" | "tobytes" | "getvalue":
-            return own
-    return None
-
-
-def _recoded(text: str, codec: str) -> str | None:
-    codec = codec.lower().replace("-", "_")
-    if codec in ("rot13", "rot_13"):
-        return codecs.decode(text, "rot13")
-    if codec in ("hex", "hex_codec"):
-        return _unhexed(text)
-    if codec in ("base64", "base64_codec"):
-        return _unbased(text)
-    if codec in ("unicode_escape", "string_escape"):
-        return text.encode("latin-1", "replace").decode("unicode_escape")
-    return text
-
-
-def _unhexed(text: str) -> str:
-    return as_text(bytes.fromhex(text))
-
-
-def _unbased(text: str) -> str | None:
-    packed = "".join(text.split())
-    try:
-        raw = base64.b64decode(packed + "=" * (-len(packed) % 4), altchars=None)
-    except (binascii.Error, ValueError):
-        return None
-    return as_text(raw)
-
-
-def _unzipped(state: State, args: list[Any]) -> Any:
-    return [list(one) for one in zip(*[list(a)[:_MAX_ITEMS] for a in args], strict=False)]
-
-
-def _range(state: State, args: list[Any]) -> list[int]:
-    return list(range(*args)[:_MAX_ITEMS])
-
-
-def _int(state: State, args: list[Any]) -> int | None:
-    return int(*args) if len(str(args[0])) <= 64 else None
-
-
-_FUNCTIONS: dict[str, Callable[[State, list[Any]], Any]] = {
-    "chr": lambda _, a: chr(a[0]),
-    "ord": lambda _, a: ord(a[0]),
-    "hex": lambda _, a: hex(a[0]),
-    "int": _int,
-    "len": lambda _, a: len(a[0]),
-    "range": _range,
-    "zip": _unzipped,
-    "enumerate": lambda _, a: [[i, v] for i, v in enumerate(list(a[0])[:_MAX_ITEMS])],
-    "str.maketrans": lambda _, a: str.maketrans(*a),
-    "bytes.maketrans": lambda _, a: str.maketrans(*a),
-    "shlex.split": lambda _, a: shlex.split(a[0])[:_MAX_ITEMS],
-    "shlex.join": lambda _, a: shlex.join(a[0]),
-    "shlex.quote": lambda _, a: shlex.quote(a[0]),
-    "glob.glob": lambda _, a: [a[0]],
-    "glob.iglob": lambda _, a: [a[0]],
-    "os.listdir": lambda _, a: ["*"],
-    "os.scandir": lambda _, a: ["*"],
-    "os.walk": lambda _, a: [[posixpath.join(a[0], "**"), ["*"], ["*"]]],
-    "os.path.dirname": lambda _, a: posixpath.dirname(a[0]),
-    "os.path.basename": lambda _, a: posixpath.basename(a[0]),
-    "os.path.split": lambda _, a: list(posixpath.split(a[0])),
-    "os.path.splitext": lambda _, a: list(posixpath.splitext(a[0])),
-    "os.getcwd": lambda s, _: PathValue(s.cwd),
-    "os.getpid": lambda s, _: "$$",
-    "os.getppid": lambda s, _: "$PPID",
-    "pathlib.Path.cwd": lambda s, _: PathValue(s.cwd),
-    "pathlib.Path.home": lambda s, _: PathValue(s.home),
-    "shutil.which": lambda _, a: f"/usr/bin/{a[0]}" if isinstance(a[0], str) else None,
-    "site.getsitepackages": lambda _, a: [SITE_PACKAGES],
-    "site.getusersitepackages": lambda s, _: f"{s.home}/.local{SITE_PACKAGES[4:]}",
-    "sysconfig.get_path": lambda _, a: SITE_PACKAGES,
-    "sysconfig.get_paths": lambda _, a: {"purelib": SITE_PACKAGES, "platlib": SITE_PACKAGES},
-    "base64.b64decode": lambda _, a: _unbased(a[0]),
-    "base64.standard_b64decode": lambda _, a: _unbased(a[0]),
-    "base64.urlsafe_b64decode": lambda _, a: _unbased(a[0].translate({45: "+", 95: "/"})),
-    "base64.decodebytes": lambda _, a: _unbased(a[0]),
-    "base64.b32decode": lambda _, a: base64.b32decode(a[0]).decode("utf-8", "replace"),
-    "base64.b16decode": lambda _, a: _unhexed(a[0]),
-    "base64.b85decode": lambda _, a: base64.b85decode(a[0]).decode("utf-8", "replace"),
-    "base64.a85decode": lambda _, a: base64.a85decode(a[0]).decode("utf-8", "replace"),
-    "binascii.a2b_base64": lambda _, a: _unbased(a[0]),
-    "binascii.unhexlify": lambda _, a: _unhexed(a[0]),
-    "binascii.a2b_hex": lambda _, a: _unhexed(a[0]),
-    "bytes.fromhex": lambda _, a: _unhexed(a[0]),
-    "bytearray.fromhex": lambda _, a: _unhexed(a[0]),
-    "codecs.decode": lambda _, a: _recoded(a[0], a[1] if len(a) > 1 else "utf-8"),
-    "codecs.encode": lambda _, a: _recoded(a[0], a[1]) if "13" in str(a[1]) else a[0],
-    "urllib.parse.unquote": lambda _, a: unquote(a[0]),
-    "gzip.decompress": lambda _, a: unpacked(a[0]),
-    "zlib.decompress": lambda _, a: unpacked(a[0]),
-    "bz2.decompress": lambda _, a: unpacked(a[0]),
-    "lzma.decompress": lambda _, a: unpacked(a[0]),
-    "operator.add": lambda _, a: (a[0] + a[1])[:MAX_STRING],
-    "os.environ.get": lambda s, a: s.variables.get(a[0]),
-    "os.getenv": lambda s, a: s.variables.get(a[0]),
-}
 
 _WORTH: dict[type, Callable[[Values, Any], Any]] = {
     ast.JoinedStr: Values._joined,

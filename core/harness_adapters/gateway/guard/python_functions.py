@@ -1,0 +1,204 @@
+"""What Python's own functions and methods give, of values that are known: only such that have no
+effect, and within bounds.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import codecs
+import posixpath
+import re
+import shlex
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import unquote
+
+from harness_adapters.gateway.guard.filters import as_text, unpacked
+from harness_adapters.gateway.guard.names import names
+from harness_adapters.gateway.guard.state import State
+
+MAX_STRING = 64 * 1024
+MAX_ITEMS = 256
+UNTOLD = "/$untold"  # a folder that the text does not tell
+SITE_PACKAGES = "/usr/lib/python3/site-packages"
+_WIDE = re.compile(r"\d{4}|\*")  # in a format: would make something huge
+_HOLE = re.compile(r"\{(\w*)(?:![rsa])?(?::[^{}]*)?\}")
+_PLAIN_METHODS = names(
+    """
+    upper lower title capitalize swapcase strip lstrip rstrip removeprefix removesuffix split
+    rsplit splitlines partition rpartition startswith endswith find index count isdigit
+    """
+)
+
+
+class PathValue(str):
+    """A string that the program holds as a ``pathlib.Path``."""
+
+    __slots__ = ()
+
+
+class FileValue:
+    """An opened file.
+
+    :ivar text: what stands in it, where that is known.
+    """
+
+    __slots__ = ("path", "text", "writes")
+
+    def __init__(self, path: str, text: str | None, *, writes: bool) -> None:
+        self.path = path
+        self.text = text
+        self.writes = writes
+
+
+class ModuleValue:
+    """A module that is given around as a value."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
+def constant(value: object) -> Any:
+    if isinstance(value, bytes):
+        return value.decode("utf-8", errors="replace")
+    return value if isinstance(value, (str, int)) else None
+
+
+def percent(form: str, values: Any) -> str | None:
+    if _WIDE.search(form):
+        return None
+    given = tuple(values) if isinstance(values, list) else values
+    try:
+        return (form % given)[:MAX_STRING]
+    except (TypeError, ValueError, KeyError):
+        return None
+
+
+def of_string(own: str, method: str, args: list[Any]) -> Any:
+    if method in _PLAIN_METHODS and all(isinstance(a, (str, int)) for a in args):
+        found = getattr(own, method)(*args)
+        return list(found)[:MAX_ITEMS] if isinstance(found, (list, tuple)) else found
+    match method:
+        case "join" if args and isinstance(args[0], (list, str)):
+            if all(isinstance(part, str) for part in args[0]):
+                return own.join(args[0])[:MAX_STRING]
+        case "replace" if len(args) >= 2 and all(isinstance(a, str) for a in args[:2]):
+            return own.replace(args[0], args[1])[:MAX_STRING] if args[0] else own
+        case "decode" | "encode":
+            codec = args[0] if args and isinstance(args[0], str) else "utf-8"
+            return _recoded(own, codec)
+        case "format" | "format_map" if "{" in own:
+            given = iter(args)
+
+            def fill(hole: re.Match[str]) -> str:
+                at = hole.group(1)
+                return str(args[int(at)] if at.isdigit() else next(given, ""))
+
+            return _HOLE.sub(fill, own)[:MAX_STRING]
+        case "translate" if args and isinstance(args[0], dict):
+            return own.translate(args[0])[:MAX_STRING]
+        case "hex":
+            return own.encode().hex()
+        case "zfill" | "tobytes" | "getvalue":
+            return own
+    return None
+
+
+def _recoded(text: str, codec: str) -> str | None:
+    codec = codec.lower().replace("-", "_")
+    if codec in ("rot13", "rot_13"):
+        return codecs.decode(text, "rot13")
+    if codec in ("hex", "hex_codec"):
+        return _unhexed(text)
+    if codec in ("base64", "base64_codec"):
+        return _unbased(text)
+    if codec in ("unicode_escape", "string_escape"):
+        return text.encode("latin-1", "replace").decode("unicode_escape")
+    return text
+
+
+def _unhexed(text: str) -> str:
+    return as_text(bytes.fromhex(text))
+
+
+def _unbased(text: str) -> str | None:
+    packed = "".join(text.split())
+    try:
+        raw = base64.b64decode(packed + "=" * (-len(packed) % 4), altchars=None)
+    except (binascii.Error, ValueError):
+        return None
+    return as_text(raw)
+
+
+def _unzipped(state: State, args: list[Any]) -> Any:
+    return [list(one) for one in zip(*[list(a)[:MAX_ITEMS] for a in args], strict=False)]
+
+
+def _range(state: State, args: list[Any]) -> list[int]:
+    return list(range(*args)[:MAX_ITEMS])
+
+
+def _int(state: State, args: list[Any]) -> int | None:
+    return int(*args) if len(str(args[0])) <= 64 else None
+
+
+FUNCTIONS: dict[str, Callable[[State, list[Any]], Any]] = {
+    "chr": lambda _, a: chr(a[0]),
+    "ord": lambda _, a: ord(a[0]),
+    "hex": lambda _, a: hex(a[0]),
+    "int": _int,
+    "len": lambda _, a: len(a[0]),
+    "range": _range,
+    "zip": _unzipped,
+    "enumerate": lambda _, a: [[i, v] for i, v in enumerate(list(a[0])[:MAX_ITEMS])],
+    "str.maketrans": lambda _, a: str.maketrans(*a),
+    "bytes.maketrans": lambda _, a: str.maketrans(*a),
+    "shlex.split": lambda _, a: shlex.split(a[0])[:MAX_ITEMS],
+    "shlex.join": lambda _, a: shlex.join(a[0]),
+    "shlex.quote": lambda _, a: shlex.quote(a[0]),
+    "glob.glob": lambda _, a: [a[0]],
+    "glob.iglob": lambda _, a: [a[0]],
+    "os.listdir": lambda _, a: ["*"],
+    "os.scandir": lambda _, a: ["*"],
+    "os.walk": lambda _, a: [[posixpath.join(a[0], "**"), ["*"], ["*"]]],
+    "os.path.dirname": lambda _, a: posixpath.dirname(a[0]),
+    "os.path.basename": lambda _, a: posixpath.basename(a[0]),
+    "os.path.split": lambda _, a: list(posixpath.split(a[0])),
+    "os.path.splitext": lambda _, a: list(posixpath.splitext(a[0])),
+    "os.getcwd": lambda s, _: PathValue(s.cwd),
+    "os.getpid": lambda s, _: "$$",
+    "os.getppid": lambda s, _: "$PPID",
+    "pathlib.Path.cwd": lambda s, _: PathValue(s.cwd),
+    "pathlib.Path.home": lambda s, _: PathValue(s.home),
+    "shutil.which": lambda _, a: f"/usr/bin/{a[0]}" if isinstance(a[0], str) else None,
+    "site.getsitepackages": lambda _, a: [SITE_PACKAGES],
+    "site.getusersitepackages": lambda s, _: f"{s.home}/.local{SITE_PACKAGES[4:]}",
+    "sysconfig.get_path": lambda _, a: SITE_PACKAGES,
+    "sysconfig.get_paths": lambda _, a: {"purelib": SITE_PACKAGES, "platlib": SITE_PACKAGES},
+    "base64.b64decode": lambda _, a: _unbased(a[0]),
+    "base64.standard_b64decode": lambda _, a: _unbased(a[0]),
+    "base64.urlsafe_b64decode": lambda _, a: _unbased(a[0].translate({45: "+", 95: "/"})),
+    "base64.decodebytes": lambda _, a: _unbased(a[0]),
+    "base64.b32decode": lambda _, a: base64.b32decode(a[0]).decode("utf-8", "replace"),
+    "base64.b16decode": lambda _, a: _unhexed(a[0]),
+    "base64.b85decode": lambda _, a: base64.b85decode(a[0]).decode("utf-8", "replace"),
+    "base64.a85decode": lambda _, a: base64.a85decode(a[0]).decode("utf-8", "replace"),
+    "binascii.a2b_base64": lambda _, a: _unbased(a[0]),
+    "binascii.unhexlify": lambda _, a: _unhexed(a[0]),
+    "binascii.a2b_hex": lambda _, a: _unhexed(a[0]),
+    "bytes.fromhex": lambda _, a: _unhexed(a[0]),
+    "bytearray.fromhex": lambda _, a: _unhexed(a[0]),
+    "codecs.decode": lambda _, a: _recoded(a[0], a[1] if len(a) > 1 else "utf-8"),
+    "codecs.encode": lambda _, a: _recoded(a[0], a[1]) if "13" in str(a[1]) else a[0],
+    "urllib.parse.unquote": lambda _, a: unquote(a[0]),
+    "gzip.decompress": lambda _, a: unpacked(a[0]),
+    "zlib.decompress": lambda _, a: unpacked(a[0]),
+    "bz2.decompress": lambda _, a: unpacked(a[0]),
+    "lzma.decompress": lambda _, a: unpacked(a[0]),
+    "operator.add": lambda _, a: (a[0] + a[1])[:MAX_STRING],
+    "os.environ.get": lambda s, a: s.variables.get(a[0]),
+    "os.getenv": lambda s, a: s.variables.get(a[0]),
+}

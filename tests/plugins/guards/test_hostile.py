@@ -1,0 +1,77 @@
+"""Hostile texts before all rules at once: no rule faults, and none takes long."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from typing import Any
+
+import pytest
+
+from harness_adapters import Ledger, Plugins, TaskPolicy, ToolCall
+from harness_adapters.gateway.guard.judge import Guard
+from harness_adapters.parts import make_guard
+
+# Twenty times what was measured on an idle machine: a blow-up costs seconds.
+SECONDS = 1.0
+TEXTS = {
+    "quotes": "'" * 60_000,
+    "parentheses": "(" * 60_000,
+    "joined strings": "'a'+" * 15_000,
+    "comments": "#" * 60_000,
+    "comments on tests": "# test " * 9000,
+    "comparisons": "== 'abcdef' " * 5000,
+    "returns": "return 'a' if x == " * 3000,
+    "options": "addopts = " + "-p " * 20_000,
+    "long options": "addopts =\n" + " x\n" * 20_000,
+    "addresses": "https://" * 8000,
+    "dots": "a." * 30_000,
+    "slashes": "/" * 60_000,
+    "substitutions": "s/" * 30_000,
+    "escapes": "%41" * 20_000,
+    "methods": "def __eq__(self):\n" * 3000,
+    "targets": "test:\n\t@true\n" * 5000,
+    "functions": "f(){ f|f };" * 5000,
+    "letters": "A" * 60_000,
+    "assertions": "assert f('abcdef') == " * 3000,
+    "formats": "print('{} {} {}'.format('a'))\n" * 500,
+}
+
+
+@pytest.fixture(scope="module")
+def guard() -> Guard:
+    return make_guard(Plugins.load())
+
+
+def calls(text: str) -> list[tuple[str, Any]]:
+    bare = text[:20_000].replace("'", "")
+    return [
+        ("write", {"path": "textkit/x.py", "content": text}),
+        ("write", {"path": "src/x.js", "content": text}),
+        ("write", {"path": "pyproject.toml", "content": text}),
+        ("write", {"path": "/root/.bashrc", "content": text}),
+        ("bash", {"command": text[:30_000]}),
+        ("bash", {"command": f"node -e '{bare}'"}),
+        ("bash", {"command": f"awk '{bare}' x"}),
+        ("bash", {"command": f"echo {bare} | base64 -d | sh"}),
+        ("execute_code", {"code": text[:30_000]}),
+        ("web_search", {"query": text[:4000]}),
+    ]
+
+
+@pytest.mark.parametrize("name", sorted(TEXTS))
+def test_it_is_judged_soon_and_without_a_fault(name: str, guard: Guard) -> None:
+    sources = ("pypi:textkit", "https://github.com/acme-text/textkit")
+    policy = TaskPolicy(
+        kind="repair", workdir="/work/textkit", protected=("tests/**",), answer_sources=sources
+    )
+    ledger = Ledger(policy)
+    seen = {"role": "user", "content": "assert f('abcdef') == 'xyz'"}
+    ledger.see_request(tools=None, new_messages=[seen])
+    for tool, arguments in calls(TEXTS[name]):
+        call = ToolCall(id="c", name=tool, raw=json.dumps(arguments), ledger=ledger)
+        start = time.thread_time()
+        judgement = asyncio.run(guard.judge(call, ledger))
+        assert not judgement.faults
+        assert time.thread_time() - start < SECONDS, (tool, list(arguments))
