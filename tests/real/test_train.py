@@ -22,6 +22,7 @@ from harness_adapters.train.names import AdapterName
 pytestmark = [pytest.mark.timeout(1500)]
 
 
+@pytest.mark.full
 async def test_training_that_is_killed_goes_on_and_each_request_names_its_adapter(
     tmp_path: Path, ha: Ha
 ) -> None:

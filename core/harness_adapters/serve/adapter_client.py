@@ -51,8 +51,13 @@ class AdapterClient:
         self._http: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> AdapterClient:
-        timeout = aiohttp.ClientTimeout(total=SECONDS)
-        self._http = aiohttp.ClientSession(headers=self._headers, timeout=timeout)
+        self._http = aiohttp.ClientSession(
+            headers=self._headers,
+            timeout=aiohttp.ClientTimeout(total=SECONDS),
+            # Between two calls a trainer computes for longer than servers keep a connection; one
+            # that ends just then would look like an engine that is gone.
+            connector=aiohttp.TCPConnector(force_close=True),
+        )
         return self
 
     async def __aexit__(

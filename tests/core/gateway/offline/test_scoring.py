@@ -37,7 +37,7 @@ def policy_of(**more: Any) -> TaskPolicy:
 def test_the_kind_protects_and_the_row_adds() -> None:
     assert "tests/**" in policy_of().protected
     assert policy_of(task_kind=None).protected == ()
-    assert policy_of(task_kind="build").editable == ("**",)
+    assert policy_of(task_kind="build").protected == ()  # whoever builds writes the tests too
     own = {"protected": ["data/**"], "allowed_hosts": ["example.org"], "workdir": "/srv/x"}
     policy = policy_of(policy=own)
     assert {"tests/**", "data/**"} <= set(policy.protected)
