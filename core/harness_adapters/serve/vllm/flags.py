@@ -17,13 +17,6 @@ FOLDER = ".venv-vllm"
 RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)
 """The values that vLLM takes for ``--max-lora-rank``."""
 
-ADAPTED = (
-    *("q_proj", "k_proj", "v_proj", "o_proj", "out_proj", "in_proj"),
-    *("gate_proj", "up_proj", "down_proj", "w1", "w2", "w3", "experts"),
-)
-"""What adapters may change: all but the output layer. With that among it, a request for prompt
-logprobs beside any other request kills the CPU build of 0.32."""
-
 _ROOT = Path(__file__).parents[4]
 
 
@@ -63,7 +56,6 @@ def flags(options: Options, *, port: int) -> list[str]:
         *("--max-loras", str(options.adapters)),
         *("--max-cpu-loras", str(options.adapters)),
         *("--max-lora-rank", str(max_lora_rank(options.rank))),
-        *("--lora-target-modules", *ADAPTED),
         *("--max-num-seqs", str(options.requests)),
         # The trainer compares with what was sampled from: after temperature, top-k and top-p.
         *("--logprobs-mode", "processed_logprobs"),
