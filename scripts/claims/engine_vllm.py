@@ -26,8 +26,17 @@ import numpy as np  # noqa: E402
 from tiny_models import ALL_LINEAR, logprobs_by_peft, tiny_adapter, tiny_model  # noqa: E402
 
 from harness_adapters.errors import HarnessAdaptersError  # noqa: E402
-from harness_adapters.serve.adapter_client import AdapterClient  # noqa: E402
-from harness_adapters.serve.engine import Hosting, open_engine, parse_engine  # noqa: E402
+from harness_adapters.serve.adapter_client import (  # noqa: E402
+    AdapterClient,
+    EngineRefused,
+    EngineUnreachable,
+)
+from harness_adapters.serve.engine import (  # noqa: E402
+    Hosting,
+    RunningEngine,
+    open_engine,
+    parse_engine,
+)
 from harness_adapters.serve.vllm.flags import vllm_python  # noqa: E402
 
 FLAGS = ("--dtype", "float32", "--enforce-eager")
@@ -60,24 +69,38 @@ async def serve(family: str, folder: Path) -> dict[str, Any]:
             AdapterClient(engine.url) as client,
         ):
             found["start_s"] = round(time.monotonic() - start, 1)
-            found["base"] = await compare(client, engine.model, model, None)
-            for number, (kind, options) in enumerate(adapters_of(family).items()):
-                adapter = tiny_adapter(folder / str(number), model, seed=number, **options)
-                try:
-                    await client.load(f"a{number}", adapter)
-                    found["adapters"][kind] = await compare(client, f"a{number}", model, adapter)
-                except HarnessAdaptersError as error:
-                    found["adapters"][kind] = {"served": False, "says": str(error)}
-                say(f"{family}, {kind}: {found['adapters'][kind]}")
-                if not engine.alive():
-                    found["ended"] = await engine.wait_dead()
-                    break
             processes = descendants(os.getpid())
+            found["base"] = await served_or_why(client, engine, engine.model, model, None)
+            for number, (kind, options) in enumerate(adapters_of(family).items()):
+                if not engine.alive():
+                    break
+                adapter = tiny_adapter(folder / str(number), model, seed=number, **options)
+                found["adapters"][kind] = await served_or_why(
+                    client, engine, f"a{number}", model, adapter
+                )
+                say(f"{family}, {kind}: {found['adapters'][kind]}")
         found["processes"] = len(processes)
-        found["left_behind"] = sum(Path(f"/proc/{pid}").exists() for pid in processes)
+        found["left_behind"] = sum(map(runs, processes))
     except HarnessAdaptersError as error:
         found["start"] = str(error)
     return found
+
+
+async def served_or_why(
+    client: AdapterClient, engine: RunningEngine, name: str, model: Path, adapter: Path | None
+) -> dict[str, Any]:
+    try:
+        if adapter:
+            await client.load(name, adapter)
+        return await compare(client, name, model, adapter)
+    except EngineRefused as error:
+        return {"served": False, "says": str(error)}
+    except EngineUnreachable as error:
+        # It may need a moment to notice that one of its processes is gone.
+        try:
+            return {"served": False, "says": await asyncio.wait_for(engine.wait_dead(), 30)}
+        except TimeoutError:
+            return {"served": False, "says": str(error)}
 
 
 async def compare(
@@ -95,6 +118,13 @@ async def compare(
 def descendants(pid: int) -> list[int]:
     children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     return [each for child in map(int, children) for each in (child, *descendants(child))]
+
+
+def runs(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
 
 
 def contract() -> str:

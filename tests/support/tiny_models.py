@@ -95,9 +95,12 @@ def tiny_model(
         "pad_token_id": tokenizer.eos_token_id,
     }
     if family.startswith("lfm2"):
-        shape["head_dim"] = hidden // heads
+        # Their heads share the hidden size; vLLM's attention on a CPU takes none under 32.
+        shape |= {"num_attention_heads": hidden // 32, "num_key_value_heads": hidden // 64}
         shape["layer_types"] = ["conv", "full_attention"] * (layers // 2)
         shape["block_auto_adjust_ff_dim"] = False
+        # Published configs have these and vLLM reads them; transformers does not add them.
+        shape |= {"block_dim": hidden, "conv_dim": hidden, "conv_dim_out": hidden}
     if family == "lfm2_moe":
         shape |= {"moe_intermediate_size": 32, "num_experts": 4, "num_experts_per_tok": 2}
         shape |= {"num_dense_layers": 1}

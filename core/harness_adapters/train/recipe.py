@@ -6,8 +6,9 @@ unmodified harness); the recipes that ship beside this module say what differs b
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -204,6 +205,15 @@ class Recipe(_Table):
                 raise ValueError(f"options.{kind}: unknown key{did_you_mean(kind, COMPONENTS)}")
         return self
 
+    @validates(mode="after")
+    def _recordable_options(self) -> Self:
+        """A run records its recipe as JSON, which has neither infinity nor NaN."""
+        for kind, components in self.options.items():
+            for name, given in components.items():
+                if key := _not_finite(given):
+                    raise ValueError(f"{kind}.{name}{key}: must be a finite number")
+        return self
+
     @property
     def model_slug(self) -> str:
         """The model's part of an adapter's name: path-safe, without owner or folders."""
@@ -248,6 +258,21 @@ def load_recipe(path: Path | str) -> Recipe:
     """
     file = shipped_path(path)
     return make_recipe(read_tables(file), source=str(file))
+
+
+def _not_finite(value: object) -> str:
+    """Where infinity or NaN stands inside a value, as ``.key.2``; empty if nowhere."""
+    if isinstance(value, float):
+        return "" if math.isfinite(value) else "."
+    inner: Iterable[tuple[object, object]] = ()
+    if isinstance(value, Mapping):
+        inner = value.items()
+    elif isinstance(value, list | tuple):
+        inner = enumerate(value)
+    for key, one in inner:
+        if found := _not_finite(one):
+            return f".{key}{found}".removesuffix(".")
+    return ""
 
 
 def _merged(fields: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:

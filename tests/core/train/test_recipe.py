@@ -98,6 +98,8 @@ def test_names_alone_may_stand_instead_of_a_table(tmp_path: Path) -> None:
         (SMALL + "[tasks.weights]\nqa = -1\n", "[tasks.weights] qa: "),
         (SMALL + '[trackio]\nspace_id = "a b"\n', "[trackio] space_id: "),
         (SMALL + "[guards]\nues = []\n", "[guards] ues: unknown key; did you mean 'use'?"),
+        (SMALL + "[guards.tamper]\na = [1, inf]\n", "[guards.tamper.a] 1: must be a finite number"),
+        (SMALL + "[rewards.x.y]\nz = nan\n", "[rewards.x.y] z: must be a finite number"),
         (SMALL + "[options.guards.tamper]\n", "options: unknown key"),
         (SMALL.replace('harness = "pi"', ""), "harness: missing"),
         (SMALL.replace('harness = "pi"', "harness = 7"), "harness: Input should be a valid string"),

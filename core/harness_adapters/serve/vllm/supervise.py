@@ -23,7 +23,7 @@ from typing import IO
 
 from harness_adapters.errors import BadInput, InfraError
 from harness_adapters.serve import child
-from harness_adapters.serve.vllm.flags import Options, environment, flags, vllm_python
+from harness_adapters.serve.vllm.flags import Options, environment, flags, is_cpu_build, vllm_python
 
 SERVER = "vllm.entrypoints.openai.api_server"
 POLL_SECONDS = 0.2
@@ -69,7 +69,8 @@ class Supervisor:
         """
         signal.signal(signal.SIGTERM, self._told_to_end)
         child.say(progress=f"starting vLLM with {self._python}")
-        arguments = [self._python, "-m", SERVER, *flags(self._options, port=self._port)]
+        given = flags(self._options, port=self._port, cpu=is_cpu_build(self._python))
+        arguments = [self._python, "-m", SERVER, *given]
         self._process = subprocess.Popen(
             arguments,
             env=environment(),
@@ -87,7 +88,7 @@ class Supervisor:
         try:
             self._await_health()
             url = f"http://127.0.0.1:{self._port}"
-            child.say(url=url, port=self._port, model=self._options.name, flags=arguments[3:])
+            child.say(url=url, port=self._port, model=self._options.name, flags=given)
             self._process.wait()
             raise _Ended
         except _Ended:
@@ -136,15 +137,17 @@ class Supervisor:
         raise _Ended
 
     def _why(self) -> BadInput | InfraError:
-        """The first line that names a cause we know, or else the last that names an error."""
+        """By the first line that names a cause we know, or else the first that is an error: those
+        after it only pass it on."""
         assert self._process is not None
+        lines = [_bare(line) for line in self._lines]
         for pattern, cause in _CAUSES.items():
-            for line in self._lines:
+            for line in lines:
                 if re.search(pattern, line):
-                    return BadInput(f"vLLM did not start, {cause}: {_bare(line)}")
-        errors = [line for line in self._lines if re.search(r"\b\w*(Error|Exception)\b", line)]
-        last = _bare(errors[-1]) if errors else "it said nothing of an error"
-        return InfraError(f"vLLM ended with exit code {self._process.returncode}: {last}")
+                    return BadInput(f"vLLM did not start, {cause}: {line}")
+        errors = (line for line in lines if re.match(r"[\w.]*(Error|Exception)\b", line))
+        first = next(errors, "it said nothing of an error")
+        return InfraError(f"vLLM ended with exit code {self._process.returncode}: {first}")
 
 
 def supervise(options: Options, *, as_child: bool = False) -> None:

@@ -44,6 +44,14 @@ def test_flags(tmp_path: Path) -> None:
     assert given(found, "--tool-call-parser") == "lfm2"
     assert given(found, "--max-model-len") == "99"
     assert found[-2:] == ["--x", "y"]
+    assert "--lora-target-modules" not in found
+
+
+def test_the_cpu_build_leaves_the_output_layer_alone() -> None:
+    found = flags(Options(model="owner/name", name="b"), port=1, cpu=True)
+    at = found.index("--lora-target-modules")
+    assert "lm_head" not in found[at:]
+    assert "q_proj" in found[at:]
 
 
 def test_a_template_without_calls_gets_no_parser(tmp_path: Path) -> None:
