@@ -69,7 +69,12 @@ def test_show_prints_a_file_that_reads_back(
 
 
 TEXT = st.text(max_size=6)
-PLAIN = st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False, allow_infinity=False) | TEXT
+PLAIN = (
+    st.booleans()
+    | st.integers(-(2**63), 2**63 - 1)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | TEXT
+)
 VALUES = PLAIN | st.lists(PLAIN, max_size=2) | st.dictionaries(TEXT, PLAIN, max_size=2)
 NAMES = st.text("abcdefgh.-_~\"'\\]", min_size=1, max_size=8)
 

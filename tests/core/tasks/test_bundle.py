@@ -128,7 +128,7 @@ def test_a_foreign_task_grades_itself(bundle: Bundle) -> None:
             },
             "[environment] docker_image: needs docker",
         ),
-        ({"environment/Dockerfile": "RUN rm -rf /\n"}, "needs docker: RUN at line 1"),
+        ({"environment/Dockerfile": "RUN rm -rf /\n"}, "needs docker: RUN rm at line 1"),
     ],
 )
 def test_unreadable_bundles(

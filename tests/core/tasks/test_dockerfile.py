@@ -67,8 +67,8 @@ def test_two_folders_copied_to_one_place_are_both_there(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "what"),
     [
-        ("FROM x\n\nRUN make\n", "RUN at line 3"),
-        ("FROM x\nrun \\\n  make\n", "RUN at line 2"),
+        ("FROM x\n\nRUN make\n", "RUN make at line 3"),
+        ("FROM x\nrun \\\n  make\n", "RUN make at line 2"),
         ("FROM x\nADD a b\n", "ADD at line 2"),
         ("FROM x\nFROM y\n", "a second FROM at line 2"),
         ("FROM x\nCOPY --from=y /a /work/a\n", "COPY --from at line 2"),
@@ -109,7 +109,24 @@ def test_bad_copies_are_refused(tmp_path: Path, line: str, message: str) -> None
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(
-        st.sampled_from(["COPY", "ENV", "WORKDIR", "ARG", "FROM", "\\", '"', "a", "=", "$", "{"])
+        st.sampled_from(
+            [
+                "COPY",
+                "ENV",
+                "RUN",
+                "mkdir",
+                "&&",
+                "WORKDIR",
+                "ARG",
+                "FROM",
+                "\\",
+                '"',
+                "a",
+                "=",
+                "$",
+                "{",
+            ]
+        )
         | st.text(max_size=5),
         max_size=30,
     )
@@ -122,3 +139,48 @@ def test_any_text_is_read_or_refused(tmp_path: Path, words: list[str]) -> None:
     except BrokenTask:
         return
     assert all(place.startswith("/") for place in image.files)
+
+
+def test_what_a_sandbox_can_run_without_an_engine(tmp_path: Path) -> None:
+    image = read(
+        tmp_path,
+        "FROM x\n"
+        "RUN useradd -m agent && mkdir -p /work/out /logs/verifier \\\n"
+        "    && chown -R agent:agent /work  # all is the agent's\n"
+        "RUN pip install --no-cache-dir pytest==9.0.0\n"
+        "WORKDIR /work\n"
+        "RUN mkdir in\n",
+    )
+    assert image.folders == ("/work/out", "/work/in")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "apt-get install -y git",
+        "mkdir -p /work && curl -o x http://example.com",
+        "mkdir -p /usr/share/x",
+        "mkdir -m 700 /work",
+        "mkdir $(cat x)",
+        "mkdir a; rm b",
+        "mkdir {a,b}",
+        "mkdir a > b",
+        "mkdir a &&",
+        "pip install pytest numpy",
+        "pip install -r requirements.txt",
+        "chown a b || true",
+        '["mkdir", "/work/a"]',
+        "--mount=type=cache,target=/x mkdir a",
+        "mkdir <<EOF",
+    ],
+)
+def test_what_else_is_run_needs_docker(tmp_path: Path, command: str) -> None:
+    with pytest.raises(BrokenTask, match=r"needs docker: RUN.* at line 3"):
+        read(tmp_path, f"FROM x\nWORKDIR /work\nRUN {command}\n")
+
+
+def test_only_a_verifiers_image_fills_the_tests_folder(tmp_path: Path) -> None:
+    (tmp_path / "Dockerfile").write_text("FROM x\nCOPY . /tests/\nWORKDIR /work\n")
+    with pytest.raises(BrokenTask, match="needs docker: COPY /tests"):
+        read_dockerfile(tmp_path / "Dockerfile")
+    assert read_dockerfile(tmp_path / "Dockerfile", tests=True).files == {"/tests": tmp_path}

@@ -3,7 +3,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from harness_adapters.sandbox.base import FileEntry, User
+from harness_adapters.sandbox.base import FileEntry, SandboxSpec, User
+from harness_adapters.sandbox.providers import provider
 from harness_adapters.tasks.bundle import load_task
 from harness_adapters.tasks.workspace import (
     original_files,
@@ -63,3 +64,19 @@ def test_a_sandbox_has_a_writable_folder_for_every_file(bundle: Bundle) -> None:
         bundle({"environment/Dockerfile": DOCKERFILE, "environment/data.csv": "a,b\n"})
     )
     assert set(writable_folders(task)) == {"/work", "/home/agent", "/tmp", "/home/user/input"}
+
+
+async def test_folders_that_the_dockerfile_makes_are_there(bundle: Bundle) -> None:
+    folder = bundle(
+        {
+            "environment/Dockerfile": "FROM x\nWORKDIR /work\nCOPY repo/ /work/\n"
+            "RUN mkdir -p /work/out /data/in/deep\n"
+        }
+    )
+    task = load_task(folder)
+    assert "/data/in/deep" in writable_folders(task)
+    spec = SandboxSpec(workdir=task.workdir, writable=writable_folders(task))
+    async with (await provider()).open(spec) as sandbox:
+        await put_files(task, sandbox, user=User.OWNER)
+        result = await sandbox.exec(["test", "-d", "/work/out", "-a", "-d", "/data/in/deep"])
+        assert result.returncode == 0
