@@ -17,12 +17,13 @@ def print_lines(found: Mapping[str, Sequence[Line]]) -> None:
     from rich.text import Text
 
     console = Console(highlight=False, soft_wrap=True)
+    width = max(map(len, found), default=0) + 2
     for name, lines in found.items():
         for line in lines:
             status = Text(f"{line.status:<5}", style=STYLES[line.status])
-            console.print(status.append(f"{name:<9}", style="dim").append(line.text, style=""))
+            console.print(status.append(f"{name:<{width}}", style="dim").append(line.text, style=""))
             if line.fix:
-                console.print(Text(f"{'':<14} fix: {line.fix}", style="dim"))
+                console.print(Text(f"{'':<{width + 5}} fix: {line.fix}", style="dim"))
 
 
 def rows(found: Mapping[str, Sequence[Line]]) -> list[dict[str, str]]:

@@ -86,14 +86,20 @@ class Upstream:
         """Find out whether it returns logprobs from before the temperature, as vLLM does unless
         told otherwise: nothing that comes with those can be trained on. Asks six short requests.
 
-        :return: whether they are raw; ``None`` when it cannot be told.
+        :return: whether they are raw; ``None`` when it cannot be told, as of an engine that lists
+            no alternatives to what it sampled.
         :raises UpstreamError: it does not answer.
         """
 
         async def ask(fields: dict[str, Any]) -> dict[str, Any]:
             return await self.complete(orjson.dumps({**fields, "model": model, "stream": False}))
 
-        raw = await are_raw(ask)
+        try:
+            raw = await are_raw(ask)
+        except UpstreamError as error:
+            if error.infra:
+                raise
+            return None
         self._raw_logprobs = bool(raw)
         return raw
 

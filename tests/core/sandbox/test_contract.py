@@ -1,4 +1,4 @@
-"""What both sorts of sandbox promise."""
+"""What every sort of sandbox promises."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from harness_adapters.sandbox.base import (
     SandboxSpec,
     User,
 )
+from harness_adapters.sandbox.inside.processes import NICE
 
 Marked = Callable[[str], list[int]]
 
@@ -69,6 +70,12 @@ async def test_the_host_environment_does_not_reach_programs(
 async def test_a_signal_is_a_negative_returncode(sandbox: Sandbox) -> None:
     result = await sandbox.exec(["sh", "-c", "kill -TERM $$"])
     assert result.returncode == -15
+
+
+async def test_programs_let_the_host_go_first(sandbox: Sandbox) -> None:
+    done = await sandbox.exec(["python3", "-c", "import os; print(os.nice(0))"], timeout=60)
+
+    assert int(done.stdout) == min(os.nice(0) + NICE, 19)
 
 
 async def test_a_missing_program_is_reported_as_a_shell_does(sandbox: Sandbox) -> None:

@@ -102,3 +102,13 @@ def test_the_efficiency_share_is_what_the_verifier_does_not_supply() -> None:
     assert SCORING.score(0, group, STEPS).efficiency.value == pytest.approx(1.0)
     group[1] = rollout(attempt=1, model="m", reward=0.0)
     assert SCORING.score(0, group, STEPS).efficiency.value == pytest.approx(0.1 / 1.1)
+
+
+def test_a_control_run_deals_the_same_advantages_at_random() -> None:
+    group = [rollout(attempt=a, model="m", reward=float(a < 4)) for a in range(8)]
+    own = SCORING.score(0, group, STEPS).advantages
+    control = replace(SCORING, shuffled=7)
+    dealt = {control.score(index, group, STEPS).advantages for index in range(20)}
+    assert all(sorted(one) == sorted(own) for one in dealt)
+    assert len(dealt) > 10, "each group in an order of its own"
+    assert control.score(3, group, STEPS) == control.score(3, group, STEPS)

@@ -17,6 +17,7 @@ from . import linux
 
 STATUS = struct.Struct("!i")
 NOT_FOUND, NOT_EXECUTABLE = 127, 126  # as a shell reports them
+NICE = 10
 _OOM_SCORE = b"500"  # programs go before the supervisor does
 
 
@@ -145,6 +146,7 @@ def _become(
         for number, fd in enumerate(streams):
             os.dup2(fd, number)
         os.setsid()
+        _let_others_go_first()
         caps.apply()
         if role.alias:
             linux.enter_user_namespace(role.alias)
@@ -191,6 +193,22 @@ def _execute(argv: list[bytes], env: dict[bytes, bytes]) -> None:
 def _complain(program: bytes, error: Exception) -> None:
     text = error.strerror if isinstance(error, OSError) else str(error)
     os.write(2, program + b": " + os.fsencode(text or "cannot be executed") + b"\n")
+
+
+def _let_others_go_first() -> None:
+    """Many agents share the machine with one gateway, engine and trainer, which all of them wait
+    for."""
+    os.nice(NICE)
+    try:
+        fd = os.open("/proc/self/autogroup", os.O_WRONLY)
+    except OSError:
+        return  # sessions are no scheduling groups here
+    try:
+        os.write(fd, b"%d" % NICE)
+    except OSError:
+        pass  # the kernel limits how often
+    finally:
+        os.close(fd)
 
 
 def _raise_oom_score() -> None:
