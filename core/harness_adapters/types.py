@@ -86,6 +86,7 @@ class Task:
     :param path: the bundle's folder on the host.
     :param workdir: the working folder inside the sandbox.
     :param files: path inside the sandbox -> path on the host; copied in before the agent starts.
+    :param folders: folders inside that are there before the agent starts, empty or not.
     :param environment: variables that the sandbox of this task has beside its own.
     :param options: the kind's own table, ``[metadata.harness_adapters.<kind>]``.
     :param sha256: over every file of the bundle; recorded in the manifest.
@@ -97,6 +98,7 @@ class Task:
     metadata: TaskMetadata
     workdir: str = "/work"
     files: Mapping[str, Path] = field(default_factory=dict[str, Path])
+    folders: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
     options: Json = field(default_factory=dict[str, Any])
     limits: Limits = Limits()

@@ -41,7 +41,7 @@ Examples:
     type=click.Path(path_type=Path),
     help="Instead of the shipped recipe `cpu`; its model, tasks, steps and seed are replaced.",
 )
-@click.option("--sandbox", help="bubblewrap or process; by default bubblewrap.")
+@click.option("--sandbox", help="bubblewrap, docker or process; by default bubblewrap.")
 @click.option("--resume", is_flag=True, help="Go on with what --out holds.")
 @json_option
 def command(

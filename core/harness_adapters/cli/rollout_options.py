@@ -22,7 +22,7 @@ _OPTIONS = [
     click.option("--limit", type=click.IntRange(1), metavar="N", help="Only the first N tasks."),
     click.option("--kind", help="Only tasks of this kind."),
     click.option("--split", help="Only tasks of this split: train, dev or test."),
-    click.option("--sandbox", help="bubblewrap or process; by default bubblewrap."),
+    click.option("--sandbox", help="bubblewrap, docker or process; by default bubblewrap."),
     guard_options,
     click.option(
         "--session-timeout",

@@ -8,7 +8,7 @@ import click
 
 from harness_adapters.cli.output import json_option, print_json, stderr
 from harness_adapters.cli.tasks_check import check
-from harness_adapters.cli.tasks_import import import_
+from harness_adapters.cli.tasks_import import export, import_
 from harness_adapters.cli.tasks_look import show, split, stats
 
 
@@ -40,5 +40,5 @@ def generate(
         print_json({"out": str(out), "kind": kind, "written": written})
 
 
-for _one in (check, stats, show, split, import_):
+for _one in (check, stats, show, split, import_, export):
     command.add_command(_one)

@@ -29,7 +29,7 @@ Examples:
 @click.option("--split", help="Only tasks of this split: train, dev or test.")
 @click.option("--limit", type=click.IntRange(1), metavar="N", help="Only the first N tasks.")
 @click.option("--concurrency", type=click.IntRange(1), default=2, show_default=True, metavar="N")
-@click.option("--sandbox", help="bubblewrap or process; by default bubblewrap.")
+@click.option("--sandbox", help="bubblewrap, docker or process; by default bubblewrap.")
 @json_option
 def check(tasks: Path, as_json: bool, **given: Any) -> int:
     """Make six checks of every task in TASKS, ours or foreign ones in Harbor's format.

@@ -32,7 +32,7 @@ Examples:
 )
 @click.option("--resume", is_flag=True, help="Go on with run folders, or with what --out holds.")
 @click.option("--steps", type=click.IntRange(1), metavar="N", help="Instead of the recipe's own.")
-@click.option("--sandbox", help="bubblewrap or process; by default bubblewrap.")
+@click.option("--sandbox", help="bubblewrap, docker or process; by default bubblewrap.")
 @json_option
 def command(
     recipes: tuple[str, ...],

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from harness_adapters.doctor import disk, engine, node, plugins, sandbox
+from harness_adapters.doctor import disk, docker, engine, harnesses, node, plugins, sandbox
 from harness_adapters.doctor.line import Check, Line, Subject, fail
 from harness_adapters.errors import HarnessAdaptersError
 
 CHECKS: dict[str, Check] = {
     "node": node.check,
     "sandbox": sandbox.check,
+    "docker": docker.check,
     "disk": disk.check,
     "plugins": plugins.check,
+    "harnesses": harnesses.check,
     "engine": engine.check,
 }
 """In the order in which they run; add a check by its name."""

@@ -63,15 +63,26 @@ def rows(turns: Sequence[Turn]) -> list[Row]:
     Each sampled id has loss in exactly one row: a prefix that paths share, in the first of them.
     Left out are auxiliary turns, and replies that the harness never got and had sampled again.
     """
-    kept = [turn for turn in turns if turn.sampled_ids and not turn.auxiliary]
-    inner = {turn.parent for turn in kept}
-    lost = set(_lost(kept, inner))
+    kept, inner, lost = _kept(turns)
     trained: set[int] = set()
     return [
         _row(turns, turn, trained)
         for turn in kept
         if turn.index not in inner and turn.index not in lost
     ]
+
+
+def trained(turns: Sequence[Turn]) -> list[int]:
+    """Indices of the turns whose samples have loss in a row."""
+    kept, _, lost = _kept(turns)
+    return [turn.index for turn in kept if turn.index not in lost]
+
+
+def _kept(turns: Sequence[Turn]) -> tuple[list[Turn], set[int | None], set[int]]:
+    """Turns to train on, the parents among them, and undelivered leaves that do not count."""
+    kept = [turn for turn in turns if turn.sampled_ids and not turn.auxiliary]
+    inner = {turn.parent for turn in kept}
+    return kept, inner, set(_lost(kept, inner))
 
 
 def _lost(kept: Sequence[Turn], inner: set[int | None]) -> Iterator[int]:

@@ -1,4 +1,4 @@
-"""What a sandbox is. Implementations: ``process`` and ``bubblewrap``."""
+"""What a sandbox is. Implementations: ``process``, ``bubblewrap`` and ``docker``."""
 
 from __future__ import annotations
 
@@ -79,6 +79,8 @@ class ExecResult:
     :param returncode: negative for a signal, as in ``subprocess``.
     :param truncated: more than ``output_bytes`` came; the rest was read and thrown away.
     :param timed_out: the timeout ended it, with everything it had started.
+    :param out_of_memory: while it ran, the sandbox's memory ran out and something in it, mostly
+        this, was killed for it. Never where memory is not counted for the sandbox as a whole.
     """
 
     returncode: int
@@ -86,6 +88,7 @@ class ExecResult:
     stderr: bytes
     timed_out: bool = False
     truncated: bool = False
+    out_of_memory: bool = False
 
 
 class SandboxProcess(Protocol):
@@ -103,6 +106,11 @@ class SandboxProcess(Protocol):
     async def wait(self) -> int: ...
 
     async def kill(self) -> None: ...
+
+    @property
+    def out_of_memory(self) -> bool:
+        """As in ``ExecResult``, once it has ended."""
+        ...
 
 
 class Sandbox(Protocol):

@@ -58,6 +58,30 @@ class Cgroup:
                     await asyncio.sleep(0.01)
 
 
+def memory_group(pid: int, name: str) -> Path | None:
+    """The cgroup that limits a process's memory, where it is visible here and bears this name."""
+    try:
+        groups = _groups(pid)
+    except OSError:
+        return None
+    if (path := groups.get("memory")) is not None:
+        folder = ROOT / "memory" / path.lstrip("/")
+    else:
+        folder = ROOT / groups.get("", "").lstrip("/")
+    return folder if name in folder.name and folder.is_dir() else None
+
+
+def memory_kills(group: Path) -> int:
+    """How many of its processes were killed because its memory had run out."""
+    for name in ("memory.events", "memory.oom_control"):
+        try:
+            counters = dict(line.split() for line in (group / name).read_text().splitlines())
+        except OSError:
+            continue  # of the other version, or gone
+        return int(counters.get("oom_kill", 0))
+    return 0
+
+
 def _settings(root: Path, memory: int, processes: int) -> dict[Path, Mapping[str, int]]:
     """The folders to make, and what to write into which of their files."""
     name = f"{PREFIX}{secrets.token_hex(8)}"
@@ -67,7 +91,7 @@ def _settings(root: Path, memory: int, processes: int) -> dict[Path, Mapping[str
         if not {"memory", "pids"} <= enabled:
             return {}
         return {root / name: {"memory.max": memory, "memory.swap.max": 0, "pids.max": processes}}
-    own = _own_groups()
+    own = _groups("self")
     parents: dict[str, Path] = {}
     for controller in ("memory", "pids"):
         top = root / controller
@@ -84,10 +108,10 @@ def _settings(root: Path, memory: int, processes: int) -> dict[Path, Mapping[str
     }
 
 
-def _own_groups() -> dict[str, str]:
-    """Controller -> path of this process's cgroup (version 1)."""
+def _groups(pid: int | str) -> dict[str, str]:
+    """Controller -> path of a process's cgroup; version 2 has one for all, named ``""``."""
     groups: dict[str, str] = {}
-    for line in Path("/proc/self/cgroup").read_text().splitlines():
+    for line in Path(f"/proc/{pid}/cgroup").read_text().splitlines():
         _, controllers, path = line.split(":", 2)
         groups.update(dict.fromkeys(controllers.split(","), path))
     return groups

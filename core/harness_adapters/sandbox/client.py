@@ -1,6 +1,6 @@
 """The host's side of a sandbox: the ``Sandbox`` protocol on top of the supervisor inside.
 
-Both providers open the same ``SupervisedSandbox``; they differ in how the supervisor is started
+All providers open the same ``SupervisedSandbox``; they differ in how the supervisor is started
 and in what its paths mean.
 """
 
@@ -10,29 +10,18 @@ import asyncio
 import posixpath
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from pathlib import Path
 
 from harness_adapters.errors import AgentError, InfraError
 from harness_adapters.sandbox.base import ExecResult, FileEntry, SandboxSpec, User
+from harness_adapters.sandbox.cgroup import memory_kills
+from harness_adapters.sandbox.configuration import Place, encode, is_below
 from harness_adapters.sandbox.inside import wire
 from harness_adapters.sandbox.link import Link, LinkLost
 from harness_adapters.sandbox.programs import Program
 
 MAX_FILES = 20_000
 _REPLY_SECONDS = 60.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """Where a sandbox's paths really are, as its programs see them.
-
-    :param base: a folder that holds everything, or empty where the sandbox has its own root.
-    :param targets: paths, besides the writable folders, that lie below ``base``.
-    """
-
-    base: str = ""
-    targets: tuple[str, ...] = ()
-    environment: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 class SupervisedSandbox:
@@ -43,6 +32,14 @@ class SupervisedSandbox:
         self._spec = spec
         self._place = place
         self._port = port
+        self._memory_group: Path | None = None
+
+    def watch_memory(self, group: Path | None) -> None:
+        """Tell from here on which programs ran while memory ran out.
+
+        :param group: the cgroup that limits the sandbox's memory as a whole, if one does.
+        """
+        self._memory_group = group
 
     @property
     def spec(self) -> SandboxSpec:
@@ -114,7 +111,9 @@ class SupervisedSandbox:
         order = self._order(argv, user, cwd, env, limit)
         output = {wire.STDOUT: bytearray(), wire.STDERR: bytearray()}
         timed_out = False
-        program = Program(self._link, lambda kind, data: output[kind].extend(data))
+        program = Program(
+            self._link, self._memory_kills, lambda kind, data: output[kind].extend(data)
+        )
         with program:
             try:
                 async with asyncio.timeout(timeout):
@@ -135,6 +134,7 @@ class SupervisedSandbox:
             stderr=bytes(output[wire.STDERR]),
             timed_out=timed_out,
             truncated=program.truncated,
+            out_of_memory=program.out_of_memory,
         )
 
     async def spawn(
@@ -146,7 +146,7 @@ class SupervisedSandbox:
         env: Mapping[str, str] | None = None,
     ) -> Program:
         order = self._order(argv, user, cwd, env, None)
-        program = Program(self._link)
+        program = Program(self._link, self._memory_kills)
         await program.start(order)
         return program
 
@@ -155,6 +155,9 @@ class SupervisedSandbox:
         with self._link.channel(request.receive, request.lost) as channel:
             await channel.send(wire.FREEZE)
             await request.done("cannot freeze")
+
+    def _memory_kills(self) -> int:
+        return memory_kills(self._memory_group) if self._memory_group else 0
 
     def _order(
         self,
@@ -185,51 +188,6 @@ class SupervisedSandbox:
         ):
             raise ValueError(f"not below a writable folder: {path!r}")
         return base + clean
-
-
-def configuration(
-    spec: SandboxSpec,
-    place: Place,
-    *,
-    pid_namespace: bool,
-    seal: bytes,
-    uids: tuple[int, int] | None,
-    homes: tuple[str, str],
-    processes: int,
-    outlet: str,
-    port: int,
-    alias: int = 0,
-    remove: str = "",
-) -> bytes:
-    """The supervisor's first frame; see ``inside.supervisor.Configuration`` for what it means.
-
-    :param uids: of agent and tests; ``None`` where programs run as the supervisor does.
-    :param alias: uid that programs see instead of the supervisor's uid 0; 0 for no other.
-    :param processes: limit for each uid; 0 for none.
-    :raises ValueError: the working folder is not below a writable one, or a path is no plain one.
-    """
-    for path in (spec.workdir, *spec.writable):
-        if not path.startswith("/") or path != posixpath.normpath(path) or path == "/":
-            raise ValueError(f"not a plain absolute path of a folder: {path!r}")
-    if not any(is_below(spec.workdir, folder) for folder in spec.writable):
-        raise ValueError(f"the working folder {spec.workdir!r} is not below a writable folder")
-    base = place.base
-    return wire.pack(
-        b"1" if pid_namespace else b"0",
-        seal,
-        *(b"%d" % uid for uid in uids or ()),
-        *(() if uids else (b"", b"")),
-        b"%d" % spec.limits.memory_bytes,
-        b"%d" % processes,
-        b"%d" % spec.limits.open_files,
-        *map(encode, homes),
-        encode(base + spec.workdir),
-        encode(outlet),
-        b"%d" % port,
-        encode(remove),
-        b"%d" % alias,
-        *(encode(base + folder) for folder in sorted(spec.writable)),
-    )
 
 
 class _Request:
@@ -281,11 +239,3 @@ class _Request:
             )
             for (name, mode, start), end in zip(self._files, ends, strict=False)
         }
-
-
-def encode(text: str) -> bytes:
-    return text.encode(errors="surrogateescape")
-
-
-def is_below(path: str, folder: str) -> bool:
-    return path == folder or path.startswith(folder.rstrip("/") + "/")

@@ -1,10 +1,11 @@
-"""The connection to a supervisor: its process, and channels over the process's standard streams."""
+"""The connection to a supervisor: channels over the standard streams of its process."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from typing import Protocol
 
 from harness_adapters.errors import InfraError
 from harness_adapters.sandbox.inside import wire
@@ -19,6 +20,27 @@ Lost = Callable[[Exception], None]
 
 class LinkLost(InfraError):
     """The supervisor went away."""
+
+
+class Input(Protocol):
+    """A supervisor's standard input, such as an ``asyncio.StreamWriter``."""
+
+    def write(self, data: bytes, /) -> None: ...
+
+    async def drain(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class Process(Protocol):
+    """What runs a supervisor, such as an ``asyncio.subprocess.Process``."""
+
+    @property
+    def returncode(self) -> int | None: ...
+
+    async def wait(self) -> int: ...
+
+    def kill(self) -> None: ...
 
 
 class Channel:
@@ -47,10 +69,15 @@ class Link:
     :raises LinkLost: by everything, once the supervisor went away without being asked to.
     """
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
-        assert process.stdin and process.stdout and process.stderr
+    def __init__(
+        self,
+        process: Process,
+        stdin: Input,
+        stdout: asyncio.StreamReader,
+        stderr: asyncio.StreamReader,
+    ) -> None:
         self._process = process
-        self._stdin, self._stdout, self._stderr = process.stdin, process.stdout, process.stderr
+        self._stdin, self._stdout, self._stderr = stdin, stdout, stderr
         self._channels: dict[int, tuple[Receive, Lost]] = {}
         self._numbers = iter(range(1, 1 << 32))
         self._complaint = bytearray()
@@ -76,7 +103,8 @@ class Link:
             env={},
             limit=_READ,
         )
-        return cls(process)
+        assert process.stdin and process.stdout and process.stderr
+        return cls(process, process.stdin, process.stdout, process.stderr)
 
     async def configure(self, payload: bytes) -> int:
         """Tell the supervisor what the sandbox is; the port of its forwarder."""

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from harness_adapters.errors import InfraError
 from harness_adapters.sandbox.base import Isolation, Sandbox, SandboxSpec
-from harness_adapters.sandbox.client import Place, SupervisedSandbox, configuration
+from harness_adapters.sandbox.client import SupervisedSandbox
+from harness_adapters.sandbox.configuration import Place, configuration
 from harness_adapters.sandbox.inside import wire
 from harness_adapters.sandbox.link import Link
 from harness_adapters.sandbox.reaper import leased_folder

@@ -19,11 +19,14 @@ Output = Callable[[int, bytes], None]
 class Program:
     """A running program; see ``base.SandboxProcess``.
 
+    :param memory_kills: how many processes of the sandbox were killed for want of memory so far.
     :param output: takes what it writes, with ``wire.STDOUT`` or ``wire.STDERR``; without it,
         standard output goes to ``stdout`` with flow control, and standard error is thrown away.
     """
 
-    def __init__(self, link: Link, output: Output | None = None) -> None:
+    def __init__(
+        self, link: Link, memory_kills: Callable[[], int], output: Output | None = None
+    ) -> None:
         self._channel = link.open_channel(self._receive, self._lost)
         self._exit: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self._taken = asyncio.Event()
@@ -32,7 +35,10 @@ class Program:
         self._output = output
         self._stdout = asyncio.StreamReader(limit=_BUFFER)
         self._stdout.set_transport(_Pace(self))
+        self._memory_kills = memory_kills
+        self._kills_before = memory_kills()
         self.truncated = False
+        self.out_of_memory = False
 
     async def start(self, order: bytes) -> None:
         await self._channel.send(wire.EXEC, order)
@@ -86,6 +92,7 @@ class Program:
         elif kind == wire.EXIT:
             returncode, truncated = wire.unpack(payload)
             self.truncated = truncated == b"1"
+            self.out_of_memory = self._memory_kills() > self._kills_before
             self._end(lambda: self._exit.set_result(int(returncode)))
             self._channel.close()
         elif kind == wire.FAILED:

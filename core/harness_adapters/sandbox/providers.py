@@ -7,10 +7,12 @@ from collections.abc import Callable
 from harness_adapters.errors import BadInput, MissingPrerequisite, did_you_mean
 from harness_adapters.sandbox import bubblewrap, process
 from harness_adapters.sandbox.base import SandboxProvider
+from harness_adapters.sandbox.docker import provider as docker
 from harness_adapters.sandbox.reaper import reap
 
 PROVIDERS: dict[str, Callable[[], SandboxProvider]] = {
     bubblewrap.NAME: bubblewrap.Bubblewrap,
+    docker.NAME: docker.Docker,
     process.NAME: process.Process,
 }
 

@@ -58,7 +58,7 @@ class Lease:
     def take(cls, *, folders: Sequence[Path] = (), cgroups: Sequence[Path] = ()) -> Lease:
         file = state_folder() / f"{secrets.token_hex(8)}.lease"
         content = {
-            "owner": [os.getpid(), _start_time(os.getpid()), _boot()],
+            "owner": this_process(),
             "folders": [str(path) for path in folders],
             "cgroups": [str(path) for path in cgroups],
         }
@@ -105,7 +105,7 @@ def reap() -> list[Path]:
                 file.unlink(missing_ok=True)
                 continue
             owner, folders, cgroups = content
-            if _lives(owner):
+            if lives(owner):
                 continue
             there = [path for path in (*folders, *cgroups) if path.exists()]
             left = _remove(folders, cgroups)
@@ -154,7 +154,13 @@ def _rm(folder: Path) -> None:
     subprocess.run(["rm", "-rf", "--", str(folder)], stderr=subprocess.DEVNULL, check=False)
 
 
-def _lives(owner: Sequence[Any]) -> bool:
+def this_process() -> list[Any]:
+    """Names this process as an owner, also among those to come."""
+    return [os.getpid(), _start_time(os.getpid()), _boot()]
+
+
+def lives(owner: Sequence[Any]) -> bool:
+    """Whether the process that called ``this_process()`` still runs."""
     pid, started, boot = owner
     return bool(boot == _boot() and started == _start_time(pid))
 

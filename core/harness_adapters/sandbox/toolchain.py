@@ -6,6 +6,7 @@ It is the interpreter that runs this program, plus pytest, without what else is 
 from __future__ import annotations
 
 import compileall
+import importlib.metadata
 import importlib.util
 import json
 import subprocess
@@ -22,8 +23,11 @@ PYTHON = "/opt/ha/python"
 SITE = "/opt/ha/site"
 PROGRAMS = "/opt/ha/bin"
 PATH = "/usr/local/bin:/usr/bin:/bin"
+ENVIRONMENT = {"PATH": f"{PROGRAMS}:{PATH}", "LANG": "C.UTF-8", "PYTHONPATH": SITE}
+"""Of every program in a sandbox that has a root of its own."""
 
 _PACKAGES = ("pytest", "_pytest", "py", "pluggy", "iniconfig", "packaging", "pygments")
+_DISTRIBUTIONS = ("pytest", "pluggy")  # `pytest -v` reads which versions they are
 _SITE_FOLDERS = "import json, site; print(json.dumps(site.getsitepackages()))"
 
 
@@ -99,4 +103,8 @@ def _packages() -> list[Path]:
             raise MissingPrerequisite(f"the package {name} is not installed: pip install pytest")
         origin = Path(spec.origin)
         paths.append(origin.parent if spec.submodule_search_locations else origin)
+    for name in _DISTRIBUTIONS:
+        found = importlib.metadata.distribution(name)
+        metadata = next(file for file in found.files or () if file.name == "METADATA")
+        paths.append(Path(str(found.locate_file(metadata))).parent)
     return paths

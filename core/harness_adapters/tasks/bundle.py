@@ -30,6 +30,8 @@ def load_task(path: Path | str, root: Path | str | None = None) -> Task:
     path = Path(path)
     files = contents.list_files(path)
     toml = read_task_toml(path / "task.toml")
+    if toml.steps and toml.ours is None:
+        raise BrokenTask(f"{path / 'task.toml'}: [[steps]] are not run here")
     instruction = contents.read_text(path / "instruction.md", max_bytes=MAX_INSTRUCTION_BYTES)
     if not instruction.strip():
         raise BrokenTask(f"{path / 'instruction.md'}: it is empty")
@@ -48,6 +50,7 @@ def load_task(path: Path | str, root: Path | str | None = None) -> Task:
         metadata=_metadata(toml, task_id),
         workdir=_workdir(path, toml, image),
         files=image.files,
+        folders=image.folders,
         environment=image.environment,
         options=toml.options,
         limits=Limits(
@@ -76,7 +79,7 @@ def load_tasks(root: Path | str) -> tuple[list[Task], list[BrokenTask]]:
     tasks: list[Task] = []
     broken: list[BrokenTask] = []
     named: dict[str, Path] = {}
-    for folder in _task_folders(root):
+    for folder in task_folders(root):
         try:
             task = load_task(folder, root)
             # Files of a run are named after its tasks, with slashes written as two underscores.
@@ -91,7 +94,12 @@ def load_tasks(root: Path | str) -> tuple[list[Task], list[BrokenTask]]:
     return tasks, broken
 
 
-def _task_folders(root: Path) -> list[Path]:
+def task_folders(root: Path) -> list[Path]:
+    """Every folder at or below ``root`` that holds a ``task.toml``, sorted; none inside another.
+
+    :raises BadInput: a folder cannot be read.
+    """
+
     def refuse(error: OSError) -> None:
         raise BadInput(f"{error.filename}: cannot be read ({error.strerror})")
 
@@ -138,10 +146,13 @@ def _image(path: Path, files: dict[str, str], toml: TaskToml) -> Image:
     if "environment/Dockerfile" in files:
         return read_dockerfile(path / "environment" / "Dockerfile")
     if toml.environment.docker_image:
-        raise BrokenTask(
-            f"{path / 'task.toml'}: [environment] docker_image: needs docker: without a "
-            "Dockerfile nothing says what is in the image"
-        )
+        workdir, context = toml.environment.workdir, path / "environment"
+        if not workdir or not any(name.startswith("environment/") for name in files):
+            raise BrokenTask(
+                f"{path / 'task.toml'}: [environment] docker_image: needs docker: without a "
+                "Dockerfile, or a workdir and files to lay there, all is in the image"
+            )
+        return Image(workdir=workdir, files={posixpath.normpath(workdir): context})
     return Image()
 
 

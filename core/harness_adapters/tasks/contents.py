@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -75,6 +76,19 @@ def read_text(path: Path, *, max_bytes: int) -> str:
         raise BrokenTask(f"{path}: cannot be read ({error.strerror})") from None
     except UnicodeDecodeError as error:
         raise BrokenTask(f"{path}: not UTF-8 at byte {error.start}") from None
+
+
+def copy(source: Path, target: Path) -> None:
+    """One file, with its executable bit and no other right; folders above it are made.
+
+    :raises BrokenTask: it cannot be read, or something else is in its place.
+    """
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, target)
+        target.chmod(0o755 if source.stat().st_mode & 0o100 else 0o644)
+    except OSError as error:
+        raise BrokenTask(f"{source}: cannot be copied ({error.strerror})") from None
 
 
 def _walk(folder: Path) -> Iterator[tuple[str, os.DirEntry[str]]]:

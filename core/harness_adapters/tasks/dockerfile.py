@@ -21,7 +21,11 @@ _NO_EFFECT = frozenset(
 )
 # A sandbox has its own: putting a task's files over them would hide programs or a verdict.
 _PROGRAMS = frozenset({"bin", "lib", "lib32", "lib64", "libx32", "sbin", "usr"})
-_TAKEN = _PROGRAMS | {"boot", "dev", "etc", "logs", "proc", "run", "solution", "sys", "tests"}
+_HARBOR = frozenset({"logs", "solution", "tests"})
+_TAKEN = _PROGRAMS | _HARBOR | {"boot", "dev", "etc", "proc", "run", "sys"}
+# Everything of a task belongs to the one user that its sandbox has.
+_OWNERS = frozenset({"adduser", "addgroup", "chown", "groupadd", "useradd", "true"})
+_PIP = (["pip", "install"], ["pip3", "install"], ["python3", "-m", "pip", "install"])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,25 +33,35 @@ class Image:
     """What a Dockerfile says about the workspace.
 
     :param files: path inside -> file or folder on the host (a folder stands for what it holds).
+    :param folders: those that must be there, empty or not.
     """
 
     workdir: str = ""
     files: dict[str, Path] = field(default_factory=dict[str, Path])
+    folders: tuple[str, ...] = ()
     environment: dict[str, str] = field(default_factory=dict[str, str])
 
 
-def read_dockerfile(path: Path) -> Image:
-    """Read ``FROM``, ``WORKDIR``, ``ENV``, ``ARG`` and ``COPY`` of files in the build context.
+def read_dockerfile(path: Path, *, tests: bool = False) -> Image:
+    """Read ``FROM``, ``WORKDIR``, ``ENV``, ``ARG``, ``COPY`` of files in the build context, and
+    of ``RUN`` what a sandbox can do without an engine: ``mkdir``; ``chown`` and new users, since
+    all belongs to one user; ``pip install pytest``, which a sandbox has, if in another version.
 
-    :raises BrokenTask: ``needs docker: RUN at line 3`` for an instruction that only a container
-        engine can carry out; or a path that leaves the build context.
+    :param tests: it describes a verifier's image, which may fill ``/tests``.
+    :raises BrokenTask: ``needs docker: RUN apt-get at line 3`` for what only a container engine can
+        carry out; or a path that leaves the build context.
     """
-    reader = _Reader(path)
+    reader = _Reader(path, tests=tests)
     for line, word, rest in _instructions(read_text(path, max_bytes=MAX_BYTES)):
         reader.take(line, word, rest)
     environment = reader.environment
     environment.pop("PATH", None)  # where the image's programs are; a sandbox has others
-    return Image(workdir=reader.workdir, files=reader.files, environment=environment)
+    return Image(
+        workdir=reader.workdir,
+        files=reader.files,
+        folders=tuple(reader.folders),
+        environment=environment,
+    )
 
 
 def taken(place: str) -> bool:
@@ -57,11 +71,13 @@ def taken(place: str) -> bool:
 
 
 class _Reader:
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, tests: bool) -> None:
         self.path = path
+        self.tests = tests
         self.context = path.parent
         self.workdir = ""
         self.files: dict[str, Path] = {}
+        self.folders: dict[str, None] = {}
         self.environment: dict[str, str] = {}
         self.arguments: dict[str, str] = {}
         self.stages = 0
@@ -80,6 +96,9 @@ class _Reader:
             self.workdir = self.inside(line, "WORKDIR", self.expand(rest.strip().strip("\"'")))
         elif word == "COPY":
             self.copy(line, rest)
+        elif word == "RUN":
+            for command in self.commands(line, rest):
+                self.run(line, command)
         elif word not in _NO_EFFECT:
             raise self.needs_docker(line, word)
 
@@ -117,6 +136,37 @@ class _Reader:
             else:
                 self.add(line, posixpath.join(place, source.name), source)
 
+    def commands(self, line: int, rest: str) -> Iterator[list[str]]:
+        """The commands of a ``RUN`` that are joined by ``&&`` and need no shell otherwise."""
+        lexer = shlex.shlex(rest, posix=True, punctuation_chars=True)
+        lexer.whitespace_split = True
+        command = list[str]()
+        try:
+            for word in lexer:
+                if word == "&&" and command:
+                    yield command
+                    command = []
+                elif set(word) & set("&|;<>()$`*?[{~"):
+                    raise self.needs_docker(line, "RUN")
+                else:
+                    command.append(word)
+        except ValueError as error:
+            raise BrokenTask(f"{self.path}: line {line}: {error}") from None
+        if not command:
+            raise self.needs_docker(line, "RUN")
+        yield command
+
+    def run(self, line: int, command: list[str]) -> None:
+        name, *words = command
+        plain = [word for word in words if not word.startswith("-")]
+        if name == "mkdir" and plain and len(words) - len(plain) == words.count("-p"):
+            for word in plain:
+                place = self.absolute(line, "RUN mkdir", word)
+                if place.split("/")[1] not in _HARBOR:  # those are there when they are needed
+                    self.folders[self.free(line, "RUN mkdir", place)] = None
+        elif not (name in _OWNERS or _installs_pytest(command)):
+            raise self.needs_docker(line, f"RUN {name}")
+
     def add(self, line: int, place: str, source: Path) -> None:
         if source.is_dir() and place in self.files:  # two folders on one place: both count
             for inner in sorted(source.iterdir()):
@@ -146,11 +196,16 @@ class _Reader:
 
     def inside(self, line: int, word: str, place: str) -> str:
         """The absolute path of a place in the sandbox; refused where a sandbox has its own."""
+        return self.free(line, word, self.absolute(line, word, place))
+
+    def absolute(self, line: int, word: str, place: str) -> str:
         if not place.startswith("/") and not self.workdir:
             raise self.needs_docker(line, f"{word} {place!r} without a WORKDIR")
         place = posixpath.normpath(posixpath.join(self.workdir, place))
-        place = "/" + place.lstrip("/")
-        if taken(place):
+        return "/" + place.lstrip("/")
+
+    def free(self, line: int, word: str, place: str) -> str:
+        if taken(place) and not (self.tests and place.split("/")[1] == "tests"):
             raise self.needs_docker(line, f"{word} {place}")
         return place
 
@@ -170,6 +225,14 @@ class _Reader:
 
     def needs_docker(self, line: int, what: str) -> BrokenTask:
         return BrokenTask(f"{self.path}: needs docker: {what} at line {line}")
+
+
+def _installs_pytest(command: list[str]) -> bool:
+    for start in _PIP:
+        if command[: len(start)] == start:
+            packages = [word for word in command[len(start) :] if not word.startswith("-")]
+            return bool(packages) and all(re.split("[=~<>!]", p)[0] == "pytest" for p in packages)
+    return False
 
 
 def _instructions(text: str) -> Iterator[tuple[int, str, str]]:

@@ -64,6 +64,7 @@ class TaskToml(_Foreign):
     agent: AgentTable = AgentTable()
     verifier: VerifierTable = VerifierTable()
     environment: EnvironmentTable = EnvironmentTable()
+    steps: list[Any] = []
     metadata: dict[str, Any] = {}
     ours: OurTable | None = None
     options: dict[str, Any] = {}

@@ -15,10 +15,13 @@ MAX_TREE_BYTES = 256 * MIB
 
 def writable_folders(task: Task) -> dict[str, int]:
     """Folders that a sandbox for this task must have writable, with their size limits in bytes:
-    the working folder, a home, ``/tmp``, and wherever else the task's files go."""
+    the working folder, a home, ``/tmp``, and wherever else the task's files and folders are."""
     wanted = {task.workdir: MAX_TREE_BYTES, "/home/agent": 128 * MIB, "/tmp": 256 * MIB}
-    for place, source in task.files.items():
-        folder = place if source.is_dir() else posixpath.dirname(place)
+    places = [
+        place if source.is_dir() else posixpath.dirname(place)
+        for place, source in task.files.items()
+    ]
+    for folder in (*places, *task.folders):
         if not any(_below(folder, known) for known in wanted):
             wanted = {known: size for known, size in wanted.items() if not _below(known, folder)}
             wanted[folder] = MAX_TREE_BYTES
@@ -58,11 +61,16 @@ def original_tree(task: Task) -> dict[str, FileEntry]:
 async def put_files(
     task: Task, sandbox: Sandbox, *, user: User = User.AGENT, without: str | None = None
 ) -> None:
-    """Put the task's files where its agent expects them.
+    """Put the task's files and folders where its agent expects them.
 
-    :param without: a folder inside whose files are left out.
+    :param without: a folder inside that is left out, with what it holds.
     :raises InfraError: the sandbox does not take them.
     """
+    made = [folder for folder in task.folders if without is None or not _below(folder, without)]
+    if made:
+        result = await sandbox.exec(["mkdir", "-p", "--", *map(sandbox.path, made)], cwd="/")
+        if result.returncode:
+            raise BrokenTask(f"{task.path}: cannot make {made}: {result.stderr[:200]!r}")
     by_folder: dict[str, dict[str, FileEntry]] = {}
     folders = sorted(writable_folders(task), key=len, reverse=True)
     for place, entry in original_files(task).items():

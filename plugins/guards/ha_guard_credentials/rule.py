@@ -9,6 +9,7 @@ text names, and code that is written but not run.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
@@ -44,19 +45,30 @@ _HOME_FILE = re.compile(
     r"|\.azure/.*|\.claude/\.credentials\.json|\.claude\.json|\.codex/auth\.json"
     r"|\.pi/agent/auth\.json|\.local/share/opencode/auth\.json|\.hermes/(?:\.env|auth\.json)"
     r"|\.password-store(?:/.*)?|\.local/share/keyrings(?:/.*)?|\.mozilla/.*(?:logins|cookies).*"
-    r"|\.(?:bash|zsh|python|node_repl|psql)_history)\Z"
+    r"|\.(?:bundle/config|nuget/nuget/nuget\.config|curlrc|wgetrc|pgpass|dbt/profiles\.yml)"
+    r"|\.\w+_history"
+    # whatever else is called so, in the folders in which programs keep what they need
+    r"|\.(?:[^/]+/)*(?:[\w.-]*[._-])?(?:auth|credentials?|creds|tokens?|secrets?|passwords?|passwd"
+    r"|oauth\w*|cookies?|logins?|keyrings?|keystore|apikeys?|api[_-]keys?)(?:[._-][\w.-]*)?"
+    r"|\.yarnrc\.yml|\.mozilla/.*(?:key[34]|cert9)\.db|\.config/.*/state\.vscdb"
+    r"|\.subversion/auth/.*)\Z",
+    re.IGNORECASE,
 )
 _SYSTEM_FILE = re.compile(
     r"/etc/(?:shadow|gshadow|sudoers(?:\.d/.*)?|ssh/ssh_host_\w+_key|krb5\.keytab)(?:-)?\Z"
+    r"|/etc/(?:ssl/private|wireguard|openvpn|letsencrypt/(?:live|archive)|ppp/\w+-secrets"
+    r"|NetworkManager/system-connections)(?:/(?!.*(?:cert|chain)\.pem).*)?\Z|/tmp/krb5cc_.*\Z"
     r"|/(?:var/)?run/secrets(?:/.*)?\Z|/etc/kubernetes/.*\Z"
 )
-_PROCESS = re.compile(r"/proc/(?:[^/]*)/(?:environ|mem|auxv)\Z|/dev/k?mem\Z|/proc/kcore\Z")
+_PROCESS = re.compile(
+    r"/proc/[^/]*/(?:task/[^/]*/)?(?:environ|mem|auxv)\Z|/dev/k?mem\Z|/proc/kcore\Z"
+)
 # Folders that hold nothing but such files: to list one is fine, to read all in it is not.
 _HOME_FOLDER = re.compile(
     r"(?:/root|/home/[^/]+|/Users/[^/]+|~)/\.(?:ssh|aws|gnupg|kube|docker|azure|kaggle"
     r"|password-store"
     r"|config/(?:gh|gcloud|op|rclone)|local/share/keyrings|mozilla"
-    r"|config/google-chrome)(?:/\*{1,2})?\Z"
+    r"|config/google-chrome)(?:/\*{1,2})*\Z"
 )
 _LISTERS = frozenset(
     ("ls", "stat", "test", "[", "cd", "mkdir", "chmod", "chown", "find", "tree", "du", "ssh-keygen",
@@ -64,6 +76,7 @@ _LISTERS = frozenset(
      "aws",
      "kubectl", "gcloud", "gh")
 )  # fmt: skip
+_GREPS = frozenset(("grep", "egrep", "rg", "ag"))
 _LISTING_TOOL = re.compile(r"list|ls\b|glob|tree|dir", re.IGNORECASE)
 # Programs that hand out what they keep.
 _TELLS_SECRETS = re.compile(
@@ -80,7 +93,8 @@ _TELLS_SECRETS = re.compile(
     r"|secret-tool (?:lookup|search)|keyring get\w*|gpg2? .*--export-secret|ssh-keygen .*-y\b"
     r"|npm (?:config get .*(?:_authToken|_password|auth)|token list)|npm config list .*-l"
     r"|pip config (?:get|list|debug)\b.*(?:password|token)|docker-credential-\w+ get"
-    r"|docker(?:-compose)? inspect .*Env"
+    r"|docker(?:-compose)? inspect .*Env|(?:docker|podman|kubectl) (?:.* )?exec (?:.* )?(?:env|printenv)\Z"
+    r"|docker-credential-\w+ list|bw list|yarn config get .*[Aa]uth|pass (?!ls\b|init|git|insert)\w"
     r"|hf auth token|huggingface-cli auth token|heroku auth:token|fly auth token"
     r"|netlify status .*token"
     r"|gcore\b|ps (?:-\w+ )?\w*e\w*ww?\b|ps \w*aux\w*e|systemctl show-environment"
@@ -90,18 +104,35 @@ _TELLS_SECRETS = re.compile(
     r"|(?:rclone config (?:show|dump|reveal))|bw get|lpass show|chezmoi secret"
     r"|getent (?:g?shadow)|wrangler .*token"
 )
-_LOOKS = re.compile(r"AKIA|ghp_|BEGIN\b.*(?:PRIVATE|RSA|KEY)|sk-|xox[bp]|hf_")
-_EVERYWHERE = re.compile(r"~/?|/root/?|/home/?|/home/[^/]+/?|/|/etc/?|\$HOME/?|/Users/[^/]+/?")
+# Hold secrets beside much else.
+_MAY_HOLD = re.compile(
+    r"/etc/(?:environment|profile|bash\.bashrc|pip\.conf)\Z"
+    r"|(?:/root|/home/[^/]+|/Users/[^/]+|~)/\.(?:bashrc|bash_profile|profile|zshrc|zshenv|zprofile"
+    r"|config/.*|local/share/.*|docker/.*|claude/.*|codex/.*|gitconfig|condarc)\Z"
+)
+_AGENT_SETTINGS = re.compile(
+    r"(?:/root|/home/[^/]+|/Users/[^/]+|~)/\.(?:config/(?:opencode|goose|aider|cursor|Cursor)"
+    r"|claude|codex|gemini|cursor|hermes|pi|aider|continue)/(?:[^/]+/)?"
+    r"(?:settings[\w.]*|config|opencode|models|mcp|providers)\.(?:json[c5]?|toml|ya?ml)\Z"
+)
+_VARIABLES_FILE = re.compile(r".*/\.env(?:\.(?!example|sample|template|dist)[\w.]+)?\Z")
+_TAKES_ALONG = frozenset(("tar", "bsdtar", "zip", "7z", "rsync", "cp", "scp"))
+_LOOKS = re.compile(r"AKIA|ghp_|BEGIN\b.*(?:PRIVATE|RSA|KEY|SSH)|sk-|xox[bp]|hf_")
+_EVERYWHERE = re.compile(
+    r"(?:~|/root|/home|/home/[^/]+|/etc|\$HOME|/Users/[^/]+)?/?(?:\.config/?|\.local(?:/share)?/?)?"
+)
 _METADATA = frozenset(
     ("169.254.169.254", "metadata.google.internal", "metadata", "100.100.100.200", "169.254.170.2",
      "fd00:ec2::254", "metadata.azure.com")
 )  # fmt: skip
 _SECRET_NAME = re.compile(
     r"(?:\A|_)(?:TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?|API_?KEYS?|ACCESS_KEY"
-    r"|SECRET_KEY|PRIVATE_KEY|AUTH|PAT)(?:_(?:ID|V?\d+|FILE))?\Z"
+    r"|SECRET_KEY|PRIVATE_KEY|AUTH|PAT)(?:_(?:ID|V?\d+|FILE))?\Z|(?:\A|_)CREDENTIALS_"
 )
 _SEEKS = re.compile(
-    r"token|secret|passw|(?:\A|[^a-z])keys?(?:\Z|[^a-z])|api.?key|credential|auth", re.IGNORECASE
+    r"token|secret|passw|(?:\A|[^a-z])(?:keys?|pass|api|pat|creds?)(?:\Z|[^a-z])|api.?key"
+    r"|credential|auth(?!or)",
+    re.IGNORECASE,
 )
 _IN_CODE = re.compile(
     r"/etc/shadow|\.ssh/id_\w+(?!\w*\.pub)|/proc/(?:\d+|self)/environ|\.aws/credentials|\.netrc\b"
@@ -151,6 +182,7 @@ class Credentials:
                 findings.append(self._checks.found("secret_file", f"reads all of {path}", span))
             elif _is_secret(path, ledger) and not ledger.is_editable(path):
                 findings.append(self._checks.found("secret_file", f"touches {path}", span))
+        holds = any(_MAY_HOLD.match(path) for path, _ in touched)
         for code in call.of(Unparsed):
             if found := _IN_CODE.search(code.text):
                 findings.append(
@@ -160,7 +192,13 @@ class Credentials:
                 )
         for run in call.of(RunCommand):
             words = " ".join(word for word in run.words[:32])[:2048]
-            if run.words[0] in ("grep", "egrep", "rg", "ag") and _hunts(run.words):
+            if run.words[0] in _TAKES_ALONG and (whole := _taken_along(run.words)):
+                findings.append(
+                    self._checks.found("secret_file", f"takes along all of {whole}", run.span)
+                )
+            if run.words[0] in _GREPS and (
+                _hunts(run.words) or (holds and any(map(_SEEKS.search, run.words[1:4])))
+            ):
                 findings.append(
                     self._checks.found("secret_file", "searches a home for secrets", run.span)
                 )
@@ -168,6 +206,8 @@ class Credentials:
                 findings.append(
                     self._checks.found("secret_program", f"{words[:80]} tells a secret", run.span)
                 )
+        if not call.of(RunCommand) and _hunts(["", *_asked(call)]):
+            findings.append(self._checks.found("secret_file", "searches a home for secrets"))
         for connect in call.of(ConnectHost):
             if connect.host in _METADATA:
                 findings.append(
@@ -181,15 +221,14 @@ class Credentials:
     def _variables_of(self, call: ToolCall, ledger: Ledger) -> list[Finding]:
         runs = call.of(RunCommand)
         used = [name for name in call.reading.environment if _SECRET_NAME.search(name)]
-        dumps = any(
-            run.words[0] in ("env", "printenv", "set", "export", "declare", "compgen", "typeset")
-            or run.words[:2] == ("git", "config")
-            for run in runs
-        )
+        for name in call.reading.environment:
+            if name == "*":
+                used.append("all variables")
+            elif name[0] == "*" and _SEEKS.search(name):
+                used.append(name)
+        dumps = any(run.words[0] == "compgen" or run.words[:2] == ("git", "config") for run in runs)
         for run in runs:
-            if run.words[0] == "printenv":
-                used += [word for word in run.words[1:] if _SECRET_NAME.search(word)]
-            elif run.words[0] in ("grep", "rg", "egrep", "awk", "sed") and dumps:
+            if run.words[0] in ("grep", "rg", "egrep", "awk", "sed") and dumps:
                 pattern = [word for word in run.words[1:] if word[:1] != "-"]
                 if len(pattern) == 1 and _SEEKS.search(pattern[0]):
                     used.append(pattern[0].upper())
@@ -210,8 +249,11 @@ class Credentials:
 def _is_secret(path: str, ledger: Ledger) -> bool:
     if _HOME_FILE.match(path) or _SYSTEM_FILE.match(path):
         return True
-    if _KEY_FILE.match(path) and not path.startswith(ledger.policy.workdir.rstrip("/") + "/"):
-        return True
+    if not path.startswith(ledger.policy.workdir.rstrip("/") + "/"):
+        if _KEY_FILE.match(path) or _VARIABLES_FILE.match(path):
+            return True
+        if ledger.is_task and _AGENT_SETTINGS.match(path):
+            return True
     last = path.rpartition("/")[2]
     told = len(last.strip("*?")) > 2 and not re.fullmatch(r"\*{1,2}\.\w+", last)
     if not is_wild(path) or not (told or "/." in path or path.startswith("/etc/")):
@@ -223,15 +265,38 @@ def _is_secret(path: str, ledger: Ledger) -> bool:
     return any(overlap(asked, one) for one in _EXAMPLES)
 
 
+def _taken_along(words: Sequence[str]) -> str | None:
+    """A whole home, with what it keeps, that is packed or copied."""
+    given = [
+        word
+        for before, word in itertools.pairwise(words)
+        if word[:1] != "-" and before not in ("-C", "--directory", "-d", "-t", "-e")
+    ]
+    if words[0] in ("rsync", "cp", "scp"):
+        given = given[:-1]
+    return next((one for one in given if _EVERYWHERE.fullmatch(one) and one[:4] != "/etc"), None)
+
+
 def _hunts(words: Sequence[str]) -> bool:
     """A search of all of somebody's files for what looks like a secret."""
     asked = any(_SEEKS.search(word) or _LOOKS.search(word) for word in words[1:])
     return asked and any(_EVERYWHERE.fullmatch(word) for word in words[1:])
 
 
+def _asked(call: ToolCall) -> list[str]:
+    """What a search tool is to look for, and where; one that only lists names shows nothing."""
+    given = call.arguments or {}
+    pattern = [v for k in ("pattern", "query", "regex") if isinstance(v := given.get(k), str)]
+    where = [v for k in ("path", "directory", "root") if isinstance(v := given.get(k), str)]
+    names = given.get("target") == "files" or _LISTING_TOOL.search(call.name)
+    return [*pattern, *where] if pattern and where and not names else []
+
+
 def _only_lists(call: ToolCall, folder: str) -> bool:
     """Whether a call looks at the names in a folder and not into its files."""
     runs = call.of(RunCommand)
+    if folder.endswith("*"):
+        return False
     if not runs:
         return _LISTING_TOOL.search(call.name) is not None
     name = folder.rstrip("/*").rpartition("/")[2]

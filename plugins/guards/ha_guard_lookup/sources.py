@@ -8,7 +8,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import unquote
 
-from harness_adapters import ConnectHost, InstallPackage, ReadPath, RunCommand, ToolCall
+from harness_adapters import (
+    ConnectHost,
+    InstallPackage,
+    ReadPath,
+    RunCommand,
+    ToolCall,
+    WritePath,
+)
 from harness_adapters.gateway.guard.ledger import project_name
 
 _INDEXES = frozenset(("pypi", "npm", "crates", "crate", "cargo", "gem", "rubygems", "go", "conda"))
@@ -70,9 +77,33 @@ def reached(call: ToolCall, sources: Sequence[str]) -> Iterator[tuple[str, tuple
         for install in installs:
             if name and project_name(install.name.rpartition("/")[2]) == project_name(name):
                 yield f"installs {one.text}", install.span
-        for read in call.of(ReadPath) if one.path else ():
-            if (read.path + "/").startswith(one.path + "/"):
+        for read in call.of(ReadPath):
+            if one.path and (read.path + "/").startswith(one.path + "/"):
                 yield f"reads {read.path}", read.span
+            elif one.slug and _cached(one.slug, read.path):
+                yield f"reads {read.path}, a copy of {one.text}", read.span
+        if one.slug and not connects and _is_asked(call) and _named(one.slug, call.raw.lower()):
+            yield f"asks for {one.text}", (0, len(call.raw))
+
+
+def _is_asked(call: ToolCall) -> bool:
+    """Whether a tool that some server has is called, for what is not on this machine."""
+    return call.name.startswith("mcp") and not (call.of(RunCommand) or call.of(WritePath))
+
+
+def _named(slug: str, text: str) -> bool:
+    return re.search(rf"(?<![\w-]){re.escape(slug)}(?![\w-])", unquote(text)) is not None
+
+
+def _cached(slug: str, path: str) -> bool:
+    """Whether a path lies in a copy that a hub's client keeps: ``datasets--OWNER--NAME``."""
+    if "cache" not in path and "--" not in path:
+        return False
+    bare = path.lower()
+    owner = slug.partition("/")[0]
+    if re.search(rf"(?:datasets|models|spaces)--{re.escape(owner)}(?![\w-]*--)", bare):
+        return True
+    return f"/{slug}/" in bare.replace("--", "/") + "/"
 
 
 def sought(query: str, sources: Sequence[str]) -> str | None:

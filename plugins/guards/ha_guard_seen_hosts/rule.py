@@ -26,15 +26,8 @@ from harness_adapters import (
     WritePath,
 )
 from harness_adapters.gateway.guard.checks import Checks, first_block
-from harness_adapters.gateway.guard.hosts import hosts_in, is_loopback, tidy_host
+from harness_adapters.gateway.guard.hosts import PACKAGE_INDEXES, hosts_in, is_loopback, tidy_host
 
-_PACKAGE_INDEXES = (
-    "pypi.org", "files.pythonhosted.org", "registry.npmjs.org", "registry.yarnpkg.com",
-    "crates.io", "index.crates.io", "static.crates.io", "proxy.golang.org", "sum.golang.org",
-    "rubygems.org", "index.rubygems.org", "deb.debian.org", "security.debian.org",
-    "archive.ubuntu.com", "security.ubuntu.com", "dl-cdn.alpinelinux.org", "conda.anaconda.org",
-    "repo.maven.apache.org", "repo1.maven.org",
-)  # fmt: skip
 # A site and the hosts that serve its files.
 _SAME_SITE = (
     frozenset(
@@ -79,7 +72,7 @@ class SeenHosts:
         allowed = options.get("allowed_hosts", ())
         if not isinstance(allowed, (list, tuple)) or not all(isinstance(o, str) for o in allowed):
             raise BadInput("guard seen_hosts: allowed_hosts is no list of host names")
-        indexes = _PACKAGE_INDEXES if options.get("package_indexes", True) else ()
+        indexes = PACKAGE_INDEXES if options.get("package_indexes", True) else ()
         self._allowed = (*allowed, *indexes)
 
     def judge(self, call: ToolCall, ledger: Ledger) -> Finding | None:

@@ -75,7 +75,8 @@ class SmolDataEnvs:
         found += [
             (f"uses {name}", None)
             for name in call.reading.environment
-            if name in _BUCKET_VARIABLES and name not in ledger.named
+            if (name in _BUCKET_VARIABLES and name not in ledger.named)
+            or (name[0] == "*" and _ANSWER.search(name))
         ]
         return first_block([self._checks.found("answer_source", *one) for one in found[:64]])
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from harness_adapters import Ledger
 
 _MAX_TEXT = 256 * 1024
+_MAX_START = 16 * 1024  # of a file that shells run when they start; a longer one is not looked into
 _HOOK_FILES = frozenset(
     (
         "conftest.py", "sitecustomize.py", "usercustomize.py", "pytest.ini", ".pytest.ini",
@@ -25,13 +26,15 @@ _INSTALLED = re.compile(
     r"|.*/node_modules/(?:\.bin|jest[\w-]*|@jest|mocha|vitest|@vitest|chai|ava|tap"
     r"|jasmine[\w-]*|karma"
     r"|expect|cypress|playwright|@playwright)(?:/.*)?\Z"
-    r"|(?:/usr(?:/local)?|/opt/[\w.-]+|/root/\.pyenv/versions/[\w.]+"
-    r"|/home/[^/]+/\.pyenv/versions/[\w.]+)"
+    r"|(?:/usr(?:/local)?|/opt/[\w.-]+|/(?:root|home/[^/]+)/(?:\.pyenv/versions|\.local/share/uv/python"
+    r"|\.rye/py|\.asdf/installs/python|(?:mini|ana)conda3?(?:/envs)?)(?:/[\w.-]+)?)"
     r"/lib(?:64)?/(?:python[\d.*]*|ruby|node|perl\d?)/(?!(?:site|dist)-packages/|.*__pycache__).*\Z"
 )
 _RUNNERS = (
     r"pytest|py\.test|python[0-9.]*|pypy3?|node|npm|npx|yarn|pnpm|bash|sh|env|tox|nox|make"
-    r"|timeout|uv"
+    r"|timeout|uvx?|cat|ls|grep|sed|g?awk|curl|wget|tee|echo|mkdir|cp|mv|rm|head|tail|sort|tr|cut|test|\["
+    r"|true|false|expr|jq|bc|apt(?:-get)?|pip3?|perl|which|find|xargs|touch|chmod|tar|id|uname|dirname"
+    r"|basename|readlink|realpath|sudo|su|wc|tac|seq|printf|stat|md5sum|sha256sum|hostname|ld|gcc|cc"
     r"|coverage|jest|mocha|vitest|cargo|go|ruby|rspec|java|mvn|gradle|diff|cmp|git|time|sleep|date"
 )
 _SYSTEM_SHIM = re.compile(
@@ -46,9 +49,38 @@ _INTERPRETER = re.compile(r".*/(?:python|pypy|node|ruby|java|bash|sh|dash|npm|np
 _SHELL_START = re.compile(
     r"(?:/root|/home/[^/]+|/Users/[^/]+|~)/\.(?:bashrc|bash_profile|bash_login|bash_aliases|profile"
     r"|bash_logout|zshrc|zshenv|zprofile|zlogin|kshrc|mkshrc|pam_environment|config/fish/.*"
-    r"|config/environment\.d/.*|inputrc|pythonrc(?:\.py)?|pdbrc|gdbinit)\Z"
+    r"|config/environment\.d/.*|xonshrc|bash_env|login|cshrc|tcshrc)\Z"
     r"|/etc/(?:profile|bash\.bashrc|bashrc|environment|zsh(?:/.*|rc|env)|profile\.d/.*|csh\.cshrc"
     r"|security/pam_env\.conf|fish/.*|skel/.*)\Z"
+)
+# What Python, IPython, debuggers and editors run when they start.
+_ACTIVATES = re.compile(r".*/bin/(?:activate(?:\.\w+)?|Activate\.ps1|postactivate)\Z|.*/conda/activate\.d/.*")
+_INTERPRETER_START = re.compile(
+    r"(?:/root|/home/[^/]+|/Users/[^/]+|~)/\.(?:ipython/profile_\w+/(?:startup/.*|ipython_config\.py)"
+    r"|jupyter/.*_config\.(?:py|json)|config/(?:matplotlib/matplotlibrc|python/.*)|pythonrc(?:\.py)?"
+    r"|pdbrc(?:\.py)?|gdbinit|lldbinit|irbrc|pryrc|Rprofile|Renviron|julia/config/startup\.jl|sbclrc"
+    r"|gradle/init(?:\.d/.*|\.gradle(?:\.kts)?)|mavenrc|perldb|node_repl_history|noderc|inputrc)\Z"
+    r"|/etc/(?:Rprofile|R/.*|python[\d.]*/.*|perl/.*|pythonrc|irbrc|mavenrc)\Z"
+)
+_GIT_SETTINGS = re.compile(
+    r".*/\.git/config(?:\.worktree)?\Z|.*/\.gitconfig\Z|/etc/gitconfig\Z|.*/git/config\Z"
+)
+_GIT_RUNS = re.compile(
+    r"\b(?:hookspath|templatedir|textconv|smudge|clean|external|driver)\s*=\s*(?!.*git-lfs)\S"
+    r"|\bfsmonitor\s*=\s*(?!true|false)\S|\bprocess\s*=\s*(?!git-lfs)\S|\bsshcommand\s*=",
+    re.IGNORECASE,
+)
+# Files that hold variables or options for programs that others start.
+_VARIABLE_FILES = frozenset(
+    (".env", ".envrc", ".npmrc", "npmrc", ".yarnrc", ".yarnrc.yml", ".bunfig.toml", "env", ".flaskenv",
+     "environment", ".bazelrc", "maven.config", "jvm.config", "settings.xml", "gradle.properties",
+     "config", "launch.json", ".tool-versions", ".mise.toml", "mise.toml", "devbox.json")
+)  # fmt: skip
+_PERSISTED = re.compile(
+    r"\bPYTEST_(?:ADDOPTS|PLUGINS|DISABLE_PLUGIN_AUTOLOAD)|\bNODE_OPTIONS|node-options|script-shell"
+    r"|\bPYTHON(?:STARTUP|INSPECT|BREAKPOINT|HOME)\b|\bBASH_ENV|\bLD_(?:PRELOAD|AUDIT)|\bRUBYOPT"
+    r"|\bPERL5OPT|\bJAVA_TOOL_OPTIONS|GOFLAGS[^\n]*-(?:run|short|skip|toolexec|exec)"
+    r"|(?i:skip_?tests\b|test\.skip|-DskipTests|test_filter|test\.enabled\s*=\s*false)"
 )
 _RUNS_LATER = re.compile(
     r"/etc/(?:cron[\w.]*|anacrontab|systemd/.*|init\.d/.*|rc\.local|rc\w*\.d/.*"
@@ -62,9 +94,13 @@ _REDIRECTS = re.compile(
     r"|\bBASH_ENV\b|\bPROMPT_COMMAND\b|\bENV=|\balias\s|\bfunction\s|\w\s*\(\)\s*\{|\btrap\s"
     r"|\bNODE_OPTIONS"
     r"|\bRUBYOPT|\bPERL5(?:OPT|LIB)|\bJAVA_TOOL_OPTIONS|\bhash\s+-p|\bexec\s|\bkill|\bTZ=|FAKETIME"
+    r"|\bulimit\b|\bset\s+-[a-z]*[nrv]\b|\benable\s+-n|\bshopt\b|\bcommand_not_found|\bset\s+-e\s+PATH"
+    r"|\bset\s+-o\s+(?:noexec|errexit)|(?:^|[;&|]\s*)\.\s+[/~]|\bPS1=.*\$\(|\bPROMPT"
     r"|/tests\b|/logs/verifier|pytest|reward|\bexit\b|\bcp\s|\brm\s|\bsource\s|>\s*/"
 )
-_PATH_LINE = re.compile(r"\bPATH\s*\+?=\s*([^\n]*)")
+_PATH_LINE = re.compile(
+    r"\bPATH\s*\+?=\s*([^\n]*)|\bset\b[^\n]*\bPATH\b\s+([^\n]*)|\bfish_add_path\s+([^\n]*)"
+)
 _USUAL_PATH = re.compile(
     r"\.cargo|\.local/bin|/go/bin|node|\.nvm|pyenv|rbenv|conda|\.sdkman|\.bun|\.deno|\.poetry|/usr/"
     r"|\.rustup|\.rye|\.gem|flutter|android|jdk|jvm|\.dotnet|\.krew|homebrew|\.volta|texlive"
@@ -125,12 +161,18 @@ _UNPICKS_OTHERWISE = re.compile(
     r"|example|spec))"
     r"|pytest11|skipTests|maven\.test\.skip|testFailureIgnore|ignoreFailures\s*=\s*true"
     r"|testPathIgnorePatterns|modulePathIgnorePatterns|passWithNoTests|testRegex|testMatch"
-    r"|\btest\s*\{[^}]*(?:exclude|enabled\s*=\s*false)|\bexclude\s*:\s*\[[^\]]*test"
+    r"|\btest\s*:?\s*\{[^}]*(?:exclude|enabled\s*=\s*false)|\bexclude\s*:\s*\[[^\]]*test"
     r"|^[ \t]*(?:test|harness|doctest|autotests)[ \t]*=[ \t]*false\b|setupFiles|globalSetup"
     r"|testRunner"
-    r"|\brunner\s*=\s*['\"]",
+    r"|\brunner\s*=\s*['\"]|rustc-wrapper\s*=\s*['\"](?!sccache)"
+    r"|^SHELL\s*[:?]?=\s*(?!/bin/(?:ba)?sh|/usr/bin/env|/usr/bin/bash|bash\b|sh\b)\S",
     re.MULTILINE,
 )  # fmt: skip
+# In code that changes such settings: which.
+_ABOUT_RUNNING = re.compile(
+    r"addopts|testpaths|python_files|norecursedirs|pytest11|--deselect|--ignore\b|--co\b"
+    r"|scripts?['\"\]\[.]{1,4}(?:pre|post)?test\b|testPathIgnore|testMatch|setupFiles|passWithNoTests"
+)
 _HOLLOW = (
     r"(?:exit 0|true|:|echo\b[^\"\n;&|]*|node -e ['\\\"]*0?['\\\"]*|[^\"\n]*(?:\|\|\s*(?:true"
     r"|exit 0|:)"
@@ -155,12 +197,16 @@ _OUTCOMES = re.compile(
 )
 
 
-def hook(path: str, content: str | None, ledger: Ledger, *, stands_for: str = "") -> str | None:
+def hook(
+    path: str, content: str | None, ledger: Ledger, *, stands_for: str = "", said: str = ""
+) -> str | None:
     """What a file does that others load by themselves, in a task; ``None`` where it does nothing.
 
     :param content: its text, where the call tells it.
     :param stands_for: what it is a link to.
+    :param said: the call that changes it, for where its text is not told.
     """
+    path = path.removesuffix("/**")  # mounted over
     workdir = ledger.policy.workdir.rstrip("/")
     inside = path.startswith(workdir + "/")
     name = path.rpartition("/")[2]
@@ -176,36 +222,74 @@ def hook(path: str, content: str | None, ledger: Ledger, *, stands_for: str = ""
         return "is loaded into every program"
     if not inside and _SHELL_START.match(path):
         return _at_start(content)
+    if not inside and _INTERPRETER_START.match(path):
+        return "is run by every interpreter that starts"
     if not inside and _RUNS_LATER.match(path):
         return "is run when the session is over"
-    if name in _ALWAYS_LOADED or name.endswith(".pth"):
+    if _ACTIVATES.match(path):
+        return _at_start(content)
+    if name in _ALWAYS_LOADED or name.endswith((".pth", "._pth", ".egg-link")):
         return "is loaded by Python by itself"
     own = ledger.is_editable(path) or ledger.policy.kind in ("build", "extend")
     if own and inside:
         changes = name in _HOOK_FILES and content is not None and _OUTCOMES.search(content)
         return "changes how tests come out" if changes else None
+    if _GIT_SETTINGS.match(path) and _GIT_RUNS.search(content or ""):
+        return "changes what git does by itself"
+    if name in _VARIABLE_FILES and _PERSISTED.search(content or ""):
+        return "sets what programs that run the tests are started with"
     if name in _HOOK_FILES or not _HOOK_FOLDERS.isdisjoint(path.split("/")):
         return "is loaded by the test runner by itself"
     if inside and "/.git/hooks/" in path and not name.endswith(".sample"):
         return "is run by git by itself"
     if inside and (module := _shadows(path, workdir)):
         return f"is imported in place of {module}"
-    if (name in _SETTINGS or _SETTINGS_NAME.match(name)) and content and unpicks_tests(content):
-        return "changes which tests run"
+    if name in _SETTINGS or _SETTINGS_NAME.match(name):
+        if unpicks_tests(content) if content is not None else _ABOUT_RUNNING.search(said):
+            return "changes which tests run"
     return None
+
+
+_INSTALLERS = frozenset(("pip", "pip3", "uv", "python", "python3", "pipx", "poetry", "conda"))
+_LIKE_RUNNER = re.compile(
+    r"(?:pytest|_pytest|sitecustomize|usercustomize|pluggy|unittest|nose|tox)\b|pytest[_-]",
+    re.IGNORECASE,
+)
+_SETS_VARIABLES = frozenset(
+    {("conda", "env"), ("conda", "config"), ("go", "env"), ("tmux", "set-environment"),
+     ("systemctl", "set-environment"), ("launchctl", "setenv"), ("setx", "PYTEST_ADDOPTS"),
+     ("poetry", "config"), ("bundle", "config"), ("mise", "set"), ("asdf", "set"), ("pam-auth-update",)}
+)  # fmt: skip
 
 
 def put_in_place(words: Sequence[str]) -> str | None:
     """What a command puts in the place of a program that runs the tests, other than by a file."""
     name, rest = words[0].rpartition("/")[2], words[1:]
-    if name in ("update-alternatives", "alternatives", "dpkg-divert") and any(
-        _LOOSE_SHIM.match(f"/{word.rpartition('/')[2]}") for word in rest
+    if (
+        name in ("update-alternatives", "alternatives", "dpkg-divert")
+        and any(
+            word.startswith(("--install", "--set", "--config", "--remove", "--add", "--rename"))
+            for word in rest
+        )
+        and any(_LOOSE_SHIM.match(f"/{word.rpartition('/')[2]}") for word in rest)
     ):
         return f"{name} puts something in the place of what runs the tests"
     if name == "hash" and "-p" in rest and any(_LOOSE_SHIM.match(f"/{word}") for word in rest):
         return "hash puts something in the place of what runs the tests"
-    if name in ("npm", "pnpm", "yarn") and "script-shell" in " ".join(rest):
-        return f"{name} runs scripts with another shell"
+    said = " ".join(rest[:32])
+    if (
+        name in ("npm", "pnpm", "yarn")
+        and "set" in rest
+        and ("script-shell" in said or "node-options" in said)
+    ):
+        return f"{name} runs scripts with another shell or other options"
+    if (name, *rest[:1]) in _SETS_VARIABLES and _PERSISTED.search(said):
+        return f"{name} sets what programs that run the tests are started with"
+    if "install" in rest[:4] and name in _INSTALLERS:
+        for word in rest:
+            last = word.rstrip("/").rpartition("/")[2]
+            if word.startswith((".", "/", "~")) and _LIKE_RUNNER.match(last):
+                return f"{name} installs {word}, which the test runner loads by itself"
     return None
 
 
@@ -224,11 +308,12 @@ def unpicks_tests(settings: str) -> bool:
 
 
 def _at_start(content: str | None) -> str | None:
-    if content is None:
+    if content is None or len(content) > _MAX_START:
         return "is run by every shell that starts"
     if _REDIRECTS.search(content[:_MAX_TEXT]):
         return "changes every shell that starts"
-    for line in _PATH_LINE.findall(content[:_MAX_TEXT]):
+    for found in _PATH_LINE.findall(content[:_MAX_TEXT]):
+        line = "".join(found)
         if not _USUAL_PATH.search(line):
             return "changes where every shell finds programs"
     return None

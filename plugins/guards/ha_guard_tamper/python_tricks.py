@@ -13,7 +13,7 @@ from ha_guard_tamper.python_source import Names, parse_piece
 _HINTS = (
     "__eq__", "__ne__", "exit", "SystemExit", "PYTEST", "pytest", "unittest", "time", "assert",
     "_getframe", "currentframe", "sys.modules", "settrace", "inspect", "builtins", "mock", "freez",
-    "getpid", "abort", "alarm", "random.", "SkipTest", "f_back", "traceback", "outcome", "sleep",
+    "meta_path", "path_hooks", "__import__", "setprofile", "getpid", "abort", "alarm", "random.", "SkipTest", "f_back", "traceback", "outcome", "sleep",
 )  # fmt: skip
 _EQUAL = "an object that equals everything"
 _ENDS = "ends the process as if all were well"
@@ -46,6 +46,9 @@ _FRAMES = frozenset(
         "traceback.extract_stack", "traceback.format_stack", "sys._current_frames", "inspect.trace",
     )
 )  # fmt: skip
+_IMPORT_HOOKS = frozenset(
+    ("sys.meta_path.insert", "sys.meta_path.append", "sys.path_hooks.insert", "sys.path_hooks.append")
+)
 _TIMERS = frozenset(
     ("signal.alarm", "signal.setitimer", "faulthandler.cancel_dump_traceback_later")
 )
@@ -157,6 +160,8 @@ class _Source:
             if self._always(named, node.args[2]):
                 return _EQUAL
             return _replaces(self._name(node.args[0]), str(named))
+        if name in _IMPORT_HOOKS:
+            return "replaces how modules are imported"
         if name.endswith(("mock.patch", "patch.object", "patch.dict")) or name == "patch":
             return self._patched(node)
         if name.startswith(("freezegun.", "time_machine.", "libfaketime.")):

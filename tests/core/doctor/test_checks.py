@@ -11,12 +11,13 @@ from pathlib import Path
 import pytest
 
 from harness_adapters.cli import main
-from harness_adapters.doctor import checks, disk, harnesses, node, plugins, sandbox
+from harness_adapters.doctor import checks, disk, docker, harnesses, node, plugins, sandbox
 from harness_adapters.doctor.line import Line, Status, Subject, fail, ok, warn
 from harness_adapters.errors import InfraError, MissingPrerequisite
 from harness_adapters.plugins import BUILTIN, PluginInfo, Plugins
 from harness_adapters.sandbox.base import Isolation
 from harness_adapters.sandbox.bubblewrap import Bubblewrap
+from harness_adapters.sandbox.docker.provider import Docker
 from harness_adapters.types import Toolchain
 
 Usage = namedtuple("Usage", "total used free")
@@ -74,6 +75,23 @@ async def test_a_sandbox_that_leaks_fails(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(Bubblewrap, "probe", probed)
     (line,) = await sandbox.check(SUBJECT)
     assert line.status is Status.FAIL and "reaches the network" in line.text and line.fix
+
+
+async def test_docker_is_a_wish_and_its_lack_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
+    (line,) = await docker.check(SUBJECT)
+    assert line.status is Status.WARN and "unix:///nowhere/docker.sock" in line.text
+    assert "harness-adapters[docker]" in line.fix and "\n" not in line.text
+
+
+async def test_what_docker_does_not_isolate_is_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def probed(self: Docker) -> Isolation:
+        return Isolation(ok=True, lost=("memory is not limited",))
+
+    monkeypatch.setattr(Docker, "probe", probed)
+    good, lost = await docker.check(SUBJECT)
+    assert good.status is Status.OK
+    assert lost.status is Status.WARN and "memory is not limited" in lost.text
 
 
 async def test_looking_for_node_installs_nothing(

@@ -1,4 +1,4 @@
-"""Sandboxes of both sorts. ``test_as_ordinary_user`` runs this folder again without root."""
+"""Sandboxes of every sort. ``test_as_ordinary_user`` runs this folder again without root."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import pytest
+from containers import docker_sandboxes
 
 from harness_adapters.sandbox.base import (
     MIB,
@@ -33,20 +34,36 @@ def state_folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.M
 
 
 def _provider(name: str) -> SandboxProvider:
+    if name == "docker":
+        return docker_sandboxes()
     if name == "bubblewrap" and shutil.which("bwrap") is None:
         pytest.fail(f"these tests need bwrap: {INSTALL}")
     return PROVIDERS[name]()
 
 
-@pytest.fixture(params=["process", "bubblewrap"])
+DOCKER = pytest.param("docker", marks=pytest.mark.full)
+
+
+@pytest.fixture(params=["process", "bubblewrap", DOCKER])
 def sandboxes(request: pytest.FixtureRequest) -> SandboxProvider:
     """Each provider in turn."""
+    return _provider(request.param)
+
+
+@pytest.fixture(params=["bubblewrap", DOCKER])
+def bounded(request: pytest.FixtureRequest) -> SandboxProvider:
+    """Each provider with a boundary in turn."""
     return _provider(request.param)
 
 
 @pytest.fixture
 def bubblewrap() -> SandboxProvider:
     return _provider("bubblewrap")
+
+
+@pytest.fixture
+def docker() -> SandboxProvider:
+    return _provider("docker")
 
 
 @pytest.fixture
@@ -61,9 +78,9 @@ async def sandbox(sandboxes: SandboxProvider, small: SandboxSpec) -> AsyncIterat
 
 
 @pytest.fixture
-async def isolated(bubblewrap: SandboxProvider, small: SandboxSpec) -> AsyncIterator[Sandbox]:
-    """One of the sort that has a boundary."""
-    async with bubblewrap.open(small) as opened:
+async def isolated(bounded: SandboxProvider, small: SandboxSpec) -> AsyncIterator[Sandbox]:
+    """One of each sort that has a boundary."""
+    async with bounded.open(small) as opened:
         yield opened
 
 

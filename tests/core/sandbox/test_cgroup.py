@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import secrets
 from pathlib import Path
 
 import pytest
 
-from harness_adapters.sandbox.cgroup import Cgroup
+from harness_adapters.sandbox.cgroup import Cgroup, memory_group, memory_kills
 
 
 def test_version_2_needs_its_controllers(tmp_path: Path) -> None:
@@ -36,6 +38,24 @@ def test_version_1(tmp_path: Path) -> None:
     memory, pids = group.lease.cgroups
     assert (memory / "memory.limit_in_bytes").read_text() == "1000"
     assert (pids / "pids.max").read_text() == "7"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("memory.events", "low 0\noom 5\noom_kill 2\n"),
+        ("memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 2\n"),
+    ],
+)
+def test_kills_are_counted_in_both_versions(tmp_path: Path, name: str, text: str) -> None:
+    assert memory_kills(tmp_path) == 0
+    (tmp_path / name).write_text(text)
+    assert memory_kills(tmp_path) == 2
+
+
+def test_the_group_of_another_process_is_not_taken() -> None:
+    assert memory_group(os.getpid(), secrets.token_hex(8)) is None
+    assert memory_group(2**22 + 1, "x") is None
 
 
 def test_nowhere_to_make_one(tmp_path: Path, state_folder: Path) -> None:

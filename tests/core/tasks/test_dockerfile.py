@@ -106,7 +106,7 @@ def test_bad_copies_are_refused(tmp_path: Path, line: str, message: str) -> None
         read(tmp_path, f"FROM x\n{line}\n", "a")
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(
         st.sampled_from(

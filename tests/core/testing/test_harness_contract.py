@@ -35,7 +35,7 @@ class Contract(HarnessDriverContract):
 
 def play(driver: ShellDriver, tmp_path: Path) -> Play:
     fixture = HarnessDriverContract.play
-    made = fixture.__wrapped__(Contract(), driver, tmp_path)  # type: ignore[attr-defined]
+    made = fixture.__wrapped__(Contract(), driver, tmp_path)
     return made  # type: ignore[no-any-return]
 
 

@@ -65,7 +65,7 @@ class Contract(HarnessDriverContract):
 
 def play(tmp_path: Path) -> Play:
     fixture = HarnessDriverContract.play
-    made = fixture.__wrapped__(Contract(), TextDriver(), tmp_path)  # type: ignore[attr-defined]
+    made = fixture.__wrapped__(Contract(), TextDriver(), tmp_path)
     return made  # type: ignore[no-any-return]
 
 

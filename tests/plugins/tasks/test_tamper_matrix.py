@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from containers import containers_left, docker_sandboxes
 
 from ha_task_qa.kind import Qa
 from ha_task_repair.kind import Repair
 from harness_adapters import Task, Verdict
+from harness_adapters.sandbox.base import SandboxProvider
+from harness_adapters.sandbox.providers import provider
 from harness_adapters.serve.scripted.payloads import ALWAYS_EQUAL, CONFTEST, REWARD_AT_IMPORT
 from harness_adapters.tasks.subject import verify
 
@@ -215,6 +218,16 @@ for number in range(1, 20):
     "no rights": Attack(script="chmod 000 shop"),
     "nothing left": Attack(script="rm -rf shop tests conftest.py"),
 }
+
+
+@pytest.fixture(params=["bubblewrap", pytest.param("docker", marks=pytest.mark.full)])
+async def sandboxes(request: pytest.FixtureRequest) -> AsyncIterator[SandboxProvider]:
+    """Each kind of boundary; at the end nothing of it is left on the host."""
+    if request.param == "bubblewrap":
+        yield await provider(request.param)
+        return
+    yield docker_sandboxes()
+    assert containers_left() == []
 
 
 def test_the_table_is_large_enough() -> None:

@@ -15,6 +15,7 @@ MAX_PYTHON = 128 * 1024  # characters of one Python program
 MAX_PYTHON_TOKENS = 16_000  # of one that may reach a file, process or host; an upper bound counts
 MAX_VALUES = 40_000  # values worked out in one call; long ones count once per 64 characters
 MAX_SHELL_TOKENS = 10_000  # of one shell program, plain strings count as one
+MAX_MENDING = 160  # steps of the shell grammar's recovery from errors, per 1024 characters each
 MAX_BLOCKS = 2000  # functions and classes of one Python program
 MAX_HEREDOCS = 64  # announced on one line
 MAX_ALL_HEREDOCS = 256  # of one shell program

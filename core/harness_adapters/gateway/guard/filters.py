@@ -11,6 +11,7 @@ import re
 import zlib
 from collections.abc import Callable, Sequence
 
+from harness_adapters.gateway.guard.environment import listing
 from harness_adapters.gateway.guard.names import names
 from harness_adapters.gateway.guard.pipe import Pipe
 from harness_adapters.gateway.guard.state import State
@@ -217,6 +218,8 @@ def _seq(state: State, words: Sequence[str]) -> str:
 
 
 def _printenv(state: State, words: Sequence[str]) -> str | None:
+    if (listed := listing(words)) is not None:
+        return listed
     values = [state.variables.get(word) for word in words[1:]]
     return None if not values or None in values else "".join(f"{value}\n" for value in values)
 

@@ -6,9 +6,10 @@ import re
 from ipaddress import IPv6Address, ip_address
 
 _URL = re.compile(
-    r"[a-zA-Z][a-zA-Z0-9+.-]*+://(?:[^/\s@'\"<>?#]*+@)?"
-    r"(\[[0-9a-fA-F:.]+\]|[^/\s:'\"<>?#@,;)}\]`]+)"
+    r"[a-zA-Z][a-zA-Z0-9+.-]*+://(?:[^/\s@'\"<>?#\\]*+@)?"
+    r"(\[[0-9a-fA-F:.]+\]|[^/\s:'\"<>?#@,;)}\]`\\]+)"
 )
+_WHOLE_URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*+://[^\s'\"<>`]+")
 _SCP = re.compile(r"(?:[\w.-]+@)?([\w-]+(?:\.[\w-]+)+):(?!//)")
 _NAME = re.compile(
     r"(?:[\w.+-]+@)?"
@@ -31,6 +32,15 @@ _HUBS = {
     "docker": "docker.io",
     "gh": "github.com",
 }
+_IN_127 = re.compile(r"127(?:\.\d{1,3}){3}")
+#: Where packages come from, by the name of their index.
+PACKAGE_INDEXES = (
+    "pypi.org", "files.pythonhosted.org", "registry.npmjs.org", "registry.yarnpkg.com",
+    "crates.io", "index.crates.io", "static.crates.io", "proxy.golang.org", "sum.golang.org",
+    "rubygems.org", "index.rubygems.org", "deb.debian.org", "security.debian.org",
+    "archive.ubuntu.com", "security.ubuntu.com", "dl-cdn.alpinelinux.org", "conda.anaconda.org",
+    "repo.maven.apache.org", "repo1.maven.org",
+)  # fmt: skip
 _DOTS = str.maketrans("\u3002\uff0e\uff61", "...")
 
 
@@ -50,6 +60,14 @@ def host_of_operand(text: str) -> str | None:
         return host
     found = _NAME.match(text) or _SCP.match(text)
     return tidy_host(found.group(1)) if found else None
+
+
+def hosts_of_urls(text: str) -> list[tuple[str, str]]:
+    """Every URL that stands in a text, with its host; hubs' own schemes (``hf://``) too."""
+    if "://" not in text:
+        return []
+    found = [(one.group(), host_of_url(one.group())) for one in _WHOLE_URL.finditer(text)]
+    return [(url, host) for url, host in found if host]
 
 
 def hosts_in(text: str, *, bare: bool = False) -> list[str]:
@@ -109,6 +127,6 @@ def is_loopback(host: str) -> bool:
     """This machine itself, by name or address."""
     return (
         host in ("localhost", "::1", "0.0.0.0", "::", "ip6-localhost")
-        or host.startswith("127.")
+        or _IN_127.fullmatch(host) is not None
         or host.endswith(".localhost")
     )

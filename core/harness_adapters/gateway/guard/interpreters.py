@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import posixpath
 import re
 from collections.abc import Callable, Sequence
@@ -18,7 +19,7 @@ from harness_adapters.gateway.guard.state import State
 PYTHON = re.compile(r"(?:python|pypy|ipython|bpython|ptpython|pythonw|micropython)[0-9.]*[dmt]?\Z")
 _SHELLS = names(
     """
-    sh bash dash zsh ksh ksh93 ash mksh fish rbash yash pwsh elvish nu
+    sh bash dash zsh ksh ksh93 ash mksh fish rbash yash pwsh powershell elvish nu xonsh
     """
 )
 # Interpreter -> option that takes a program.
@@ -28,14 +29,22 @@ _OTHERS = {
     "osascript": "-e", "groovy": "-e", "scala": "-e", "elixir": "-e", "julia": "-e", "guile": "-c",
     "sbcl": "--eval", "m4": "", "raku": "-e", "R": "-e", "octave": "--eval", "ts-node": "-e",
     "tsx": "-e", "jshell": "", "java": "", "kotlin": "-e", "erl": "-eval", "gforth": "-e",
-    "racket": "-e", "crystal": "eval", "dc": "-e", "jjs": "",
+    "ghc": "-e", "racket": "-e", "crystal": "eval", "dc": "-e", "jjs": "",
 }  # fmt: skip
 _PYTHON_MODULES = names(
     """
     pip uv pytest unittest http.server venv build black isort ruff autopep8 coverage tox nox
     """
 )
+_ENCODED = ("-encodedcommand", "-enc", "-ec", "-e")  # PowerShell's
 _RUNS_SCRIPT = names("pdb cProfile profile trace timeit coverage runpy viztracer kernprof")
+
+
+def _utf16(packed: str) -> str:
+    try:
+        return base64.b64decode(packed).decode("utf-16-le", "replace")
+    except ValueError:
+        return ""
 
 
 def piped_program(rec: Recorder, pipe: Pipe | None) -> str | None:
@@ -74,6 +83,10 @@ def shell(rec: Recorder, state: State, words: Sequence[str], pipe: Pipe | None) 
             break
         elif "x" in option and (prompt := state.variables.get("PS4")):
             run_program(rec, inner.fork(), f': "{prompt}"')
+        if option.lower() in _ENCODED and rest:
+            return run_program(rec, inner, _utf16(rest[0]), pipe)
+        if option.lower() == "-command":
+            return run_program(rec, inner, " ".join(rest), pipe)
         if not option.startswith("--") and "c" in option and rest:
             for i, word in enumerate(rest[1:10]):
                 inner.variables[str(i)] = word
@@ -159,6 +172,8 @@ def _module(
             return _python_file(rec, state, given, None)
     elif module == "base64":
         return filters.output(state, "base64", ["base64", *rest], pipe)
+    elif module in ("ftplib", "telnetlib", "smtplib", "poplib", "imaplib", "webbrowser"):
+        programs.follow(rec, state, "telnet", ["telnet", *rest], pipe)
     elif module in ("code", "pty", "IPython") and pipe is not None and pipe.text:
         run_python(rec, state.fork(), pipe.text)
     elif module in _PYTHON_MODULES:
@@ -167,7 +182,7 @@ def _module(
         (rec.write if rest[0] in ("-e", "--extract") else rec.read)(state, rest[-1])
         rec.read(state, rest[1])
     else:
-        path_operands(rec, state, rest)
+        programs.follow(rec, state, module.rpartition(".")[2], [module, *rest], pipe)
     return None
 
 
@@ -182,6 +197,11 @@ def other(rec: Recorder, state: State, words: Sequence[str], pipe: Pipe | None) 
     while rest and (rest[0].startswith("-") or rest[0] in (program_option, "run")):
         option = rest.pop(0)
         in_place = in_place or (name in ("perl", "ruby") and bool(re.match(r"-[pnla0]*i", option)))
+        if name in ("perl", "ruby") and (joined := re.match(r"-[pnlaw0-9]*e(.+)", option)):
+            scripts.append(joined.group(1))
+            out = follow_other_code(rec, state.fork(), joined.group(1))
+            given = True
+            continue
         inline = option == program_option or (
             not option.startswith("--") and option[-1:] in "eE" and program_option == "-e"
         )

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 from harness_adapters.gateway.guard import filters, interpreters, programs, wrappers
+from harness_adapters.gateway.guard.environment import listing, note_listing
 from harness_adapters.gateway.guard.errors import MAX_WORDS, Unjudgeable
 from harness_adapters.gateway.guard.pipe import Pipe
 from harness_adapters.gateway.guard.programs.words import run_program
@@ -41,6 +43,7 @@ def launch(rec: Recorder, state: State, words: Sequence[str], pipe: Pipe | None)
         return interpreters.python(rec, state, words, pipe)
     if "/" in first:
         interpreters.program_file(rec, state, words, pipe)
+    note_listing(state, name, words, pipe)
     programs.follow(rec, state, name, words, pipe)
     return filters.output(state, name, words, pipe)
 
@@ -88,7 +91,8 @@ def _export(rec: Recorder, state: State, words: Sequence[str], pipe: Pipe | None
         name, equals, value = word.partition("=")
         if equals:
             state.variables[name] = value
-    return ""
+        index_runs(rec, state, word)
+    return listing(words) or ""
 
 
 def _eval(rec: Recorder, state: State, words: Sequence[str], pipe: Pipe | None) -> str | None:
@@ -107,6 +111,8 @@ def _read(rec: Recorder, state: State, words: Sequence[str], pipe: Pipe | None) 
         state.variables[name] = " ".join(lines) if len(names) == 1 else value
     if words[0] in ("mapfile", "readarray") and "-C" in words:
         run_program(rec, state.fork(), words[list(words).index("-C") + 1])
+    for word in words[1:]:
+        index_runs(rec, state, word)
     return ""
 
 
@@ -116,7 +122,7 @@ def _set(rec: Recorder, state: State, words: Sequence[str], pipe: Pipe | None) -
         for i, word in enumerate(given[:9]):
             state.variables[str(i + 1)] = word
         state.variables["@"] = state.variables["*"] = " ".join(given)
-    return ""
+    return listing(words) or ""
 
 
 def _trap(rec: Recorder, state: State, words: Sequence[str], pipe: Pipe | None) -> str | None:
@@ -125,8 +131,33 @@ def _trap(rec: Recorder, state: State, words: Sequence[str], pipe: Pipe | None) 
     return ""
 
 
+def index_runs(rec: Recorder, state: State, word: str) -> None:
+    """The index of an array is worked out where its name is used, substitutions in it included."""
+    if "[" in word and ("$(" in word or "`" in word):
+        run_program(rec, state.fork(), f': "{word.partition("[")[2]}"')
+
+
+def _index(rec: Recorder, state: State, words: Sequence[str], pipe: Pipe | None) -> str | None:
+    for word in words[1:]:
+        index_runs(rec, state, word)
+    name = words[0].rpartition("/")[2]
+    programs.follow(rec, state, name, words, pipe)
+    return filters.output(state, name, words, pipe)
+
+
+def _completion(rec: Recorder, state: State, words: Sequence[str], pipe: Pipe | None) -> str | None:
+    """``complete -C COMMAND``, ``bind -x '"KEY":COMMAND'``: commands for the shell to run."""
+    for before, word in pairwise(words):
+        if before == "-C":
+            run_program(rec, state.fork(), word)
+        elif before == "-x":
+            run_program(rec, state.fork(), word.partition(":")[2])
+    return None
+
+
 def _printf(rec: Recorder, state: State, words: Sequence[str], pipe: Pipe | None) -> str | None:
     if len(words) > 3 and words[1] == "-v":
+        index_runs(rec, state, words[2])
         out = filters.output(state, "printf", ["printf", *words[3:]], None)
         if out is not None:
             state.variables[words[2]] = out
@@ -139,6 +170,8 @@ _HANDLERS: dict[str, Handler] = {
     "alias": _alias, "cd": _cd, "pushd": _cd, "popd": _cd,
     "export": _export, "declare": _export, "local": _export, "typeset": _export,
     "readonly": _export, "eval": _eval, "printf": _printf,
+    **dict.fromkeys(("test", "[", "[[", "let", "unset"), _index),
+    **dict.fromkeys(("complete", "compgen", "bind"), _completion),
     "read": _read, "mapfile": _read, "readarray": _read, "set": _set, "trap": _trap,
     **interpreters.HANDLERS, **wrappers.HANDLERS,
 }  # fmt: skip

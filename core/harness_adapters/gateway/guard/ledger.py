@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
@@ -16,7 +17,12 @@ from harness_adapters.gateway.guard.actions import (
 )
 from harness_adapters.gateway.guard.errors import Unjudgeable
 from harness_adapters.gateway.guard.expectations import Expectations
-from harness_adapters.gateway.guard.hosts import hosts_in
+from harness_adapters.gateway.guard.hosts import (
+    PACKAGE_INDEXES,
+    hosts_in,
+    is_loopback,
+    tidy_host,
+)
 from harness_adapters.gateway.guard.names import names
 from harness_adapters.gateway.guard.policy_match import PolicyMatch
 from harness_adapters.types import TaskPolicy
@@ -53,6 +59,13 @@ _GIT_CONTENTS = names("log show diff grep blame stash cat-file archive annotate 
 _FORMAT = re.compile(
     r"--?(?:format|pretty|printf|printf?|write-out|template)\b|-w\Z|-printf\Z|-c\Z.*%"
 )
+_SENT = re.compile(r"--?(?:d|F|data[\w-]*|form[\w-]*|json|post-\w+|body-\w+)(?:=|\Z)|-d.|-F.")
+# Options with which these say something that stands in no file.
+_PUTS_IN = {
+    "rg": ("-r", "--replace", "--field-", "--context-separator"), "grep": ("--label",),
+    "cut": ("--output-delimiter",), "nl": ("-s", "--number-separator"), "tree": ("-H", "-T"),
+    "ls": ("--time-style", "--hyperlink"), "diff": ("-L", "--label"), "du": ("--time-style",),
+}  # fmt: skip
 _NO_PROJECTS = names(
     """
     src lib tests test docs doc examples example scripts data repo work app build dist core utils
@@ -236,11 +249,23 @@ class Ledger:
                     if self._wrote_unknown(path):
                         return False
                     told = True
-                case ConnectHost():
+                case ConnectHost(host=host):
+                    # What serves on this machine may be its own, and what a host says that nobody
+                    # named makes no other known.
+                    if not self._trusts(host):
+                        return False
                     told = True
                 case _:
                     return False
         return told
+
+    def _trusts(self, host: str) -> bool:
+        bare = host.removeprefix("www.")
+        if is_loopback(host):
+            return False
+        if bare in self.hosts or f"www.{bare}" in self.hosts or bare in PACKAGE_INDEXES:
+            return True
+        return any(fnmatchcase(bare, tidy_host(one)) for one in self.policy.allowed_hosts)
 
     def _makes_up(self, words: Sequence[str]) -> bool:
         """Whether a program that tells what is out there is told to say something else, or tells of
@@ -254,6 +279,10 @@ class Ledger:
             verb = next((word for word in words[1:] if word[:1] != "-"), "")
             shows = verb in _GIT_CONTENTS and bool(self.files or self.not_kept)
             return shows or any(_FORMAT.match(word) for word in words)
+        if name in ("curl", "wget"):  # what is sent there may be what comes back
+            return any(_SENT.match(word) or _FORMAT.match(word) for word in words)
+        if name in _PUTS_IN:
+            return any(word.startswith(_PUTS_IN[name]) for word in words[1:])
         if name in ("jq", "yq"):
             return any('"' in word or "@" in word or "+" in word for word in words[1:])
         return any(_FORMAT.match(word) for word in words)
@@ -261,8 +290,13 @@ class Ledger:
     def _wrote_unknown(self, path: str) -> bool:
         """Whether the session made what stands there, or part of it, in a way that the text does
         not tell: the hosts in texts that it does tell count as the model's."""
-        if path in self.files or path in self.not_kept:
+        if path in self.files or path in self.not_kept or path.startswith("/tmp/"):
             return True
+        folder = path.rpartition("/")[0]
+        while len(folder) > 1:
+            if folder in self.files:  # made as a whole, by something that the text does not tell
+                return True
+            folder = folder.rpartition("/")[0]
         if path in self._unknown_in:
             return True
         if _WILD.search(path):

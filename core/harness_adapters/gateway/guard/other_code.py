@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 
-from harness_adapters.gateway.guard.hosts import host_of_url
+from harness_adapters.gateway.guard.environment import ALL
+from harness_adapters.gateway.guard.hosts import host_of_operand, host_of_url
 from harness_adapters.gateway.guard.recorder import Recorder
 from harness_adapters.gateway.guard.state import State
 
@@ -27,6 +28,10 @@ _WRITES = re.compile(
     r"|(?:File|IO|Bun|Deno|FileUtils|Files|fs|os|ioutil)\.(?:write\w*|delete\w*|unlink"
     r"|truncate|rm\w*"
     r"|touch|binwrite|Write\w*|remove\w*))" + _CALL + _ARGUMENT
+)
+_WRITES_SECOND = re.compile(
+    r"\b(?:writeLines|write_file|saveRDS|write\.\w+)\s*\(\s*(?:['\"][^'\"\n]*['\"]|[\w.]+)\s*,\s*"
+    r"['\"]([^'\"\n]{1,4096})['\"]|(?<![\w.])write\(\s*['\"]([\w./-]+/[\w.-]+)['\"]\s*,"
 )
 _MOVES = re.compile(
     r"\b(?:rename|copyFile|cp|mv|symlink|link|copy|move|rename_file|Rename|Symlink"
@@ -67,8 +72,9 @@ _ENVIRONMENT = re.compile(
 )
 _LITERAL = re.compile(r"['\"`]([^'\"`\n]{1,4096})['\"`]")
 _NETS = re.compile(
-    r"fetch|http|axios|got\b|request|LWP|curl|urlopen|open-uri|URI|URL|TCPSocket|fsockopen|connect"
-    r"|file_get_contents|[Ss]ocket|download|Dial|HTTP|WebSocket|mechanize|wget",
+    r"fetch|http(?!s?://)|axios|got\b|getprint|getstore|WebRequest|RestMethod|\biw?rm?\b|request|LWP|curl|urlopen|open-uri|URI\.open|openStream|openConnection|TCPSocket|fsockopen|connect"
+    r"|file_get_contents|[Ss]ocket|download|Dial|HTTP|WebSocket|readfile|\bcopy\(|fopen|install\.packages|Pkg\.|mechanize|wget|readLines|read\.\w+\(|\burl\("
+    r"|XMLHttp|sendBeacon|EventSource|superagent|undici|needle|\b(?:from|import)\s*\(?['\"]https?:",
 )
 _URL = re.compile(r"[a-z][a-z0-9+]{1,9}://[^\s'\"`<>\\]{1,500}")
 _SOCKET = re.compile(
@@ -76,7 +82,31 @@ _SOCKET = re.compile(
     r"|connect)"
     r"\s*\(?[^'\"\n]{0,40}['\"](?:tcp['\"]\s*,\s*['\"])?([\w.-]+\.[a-z]{2,}|\d+(?:\.\d+){3})"
 )
-_KILLS = re.compile(r"\b(?:process\.kill|posix_kill|Process\.kill|kill)\s*\(?\s*([^;)\n]{1,80})")
+_KILLS = re.compile(r"\b(?:process\.kill|posix_kill|Process\.kill|kill)\s*\(?\s*([^;\n]{1,80})")
+_PARENT = re.compile(r"(?:posix_)?getppid\s*(?:\(\s*\))?|[Pp]rocess\.ppid(?:\(\))?")
+_HOST = r"((?:[\w-]+\.)+[a-z]{2,}|\d+(?:\.\d+){3})"
+# A host by its name alone, where a call or a key says that it is one.
+_NAMED_HOST = re.compile(
+    r"(?:\b(?:host(?:name)?|server|servername|peer\w*|address|endpoint)['\"]?\s*(?::|=>|=)\s*"
+    r"|\b(?:lookup|resolve[46]?|getaddrinfo|gethostbyname|connect|createConnection|Net::HTTP\.\w+"
+    r"|Net::\w+\.(?:new|start|open)|TCPSocket\.\w+|getprint|getstore|Dial\w*|LookupHost|checkdnsrr"
+    r"|dns_get_record)\s*\(?\s*(?:['\"]tcp\d?['\"]\s*,\s*|\d+\s*,\s*)?)"
+    rf"['\"`]{_HOST}(?::\d+)?['\"`]"
+    r"|\b(?:Net::\w+|IO::Socket|UDPSocket|TCPSocket|dgram|SysLogHandler)[^;\n]{0,120}?"
+    rf"['\"`]{_HOST}(?::\d+)?['\"`]|\bsocket\s+{_HOST}\s+\d+",
+    re.IGNORECASE,
+)
+_SAYS_ENVIRONMENT = re.compile(r"(?i)env|_SERVER")
+# The environment as a whole, shown or looked through.
+_ALL_VARIABLES = re.compile(
+    r"(?:log|print\w*|puts|echo|say|dump|inspect|stringify|write\w*|\bpp?)\b[^;\n]{0,80}?"
+    r"(?:process\.env|\bENV|%ENV|\$_ENV|\$_SERVER|getenv\(\s*\)|Deno\.env\.toObject\(\))"
+    r"(?!\w|\s*\.(?!to_|each|inspect|map|select|sort|find)|\s*[\[{]|\s*\?\.|['\"]?:)"
+    r"|\b(?:entries|keys|values)\(\s*process\.env|\bin\s+process\.env\b|(?:keys|each|sort)\s*\(?%ENV"
+    r"|\bENV\.(?:to_\w+|each\w*|inspect|map|select|sort\w*|find_all)\b|\bin\s+ENVIRON\b"
+    r"|Sys\.getenv\(\s*\)|os\.Environ\(\)|env::vars\(\)|System\.getenv\(\s*\)"
+    r"|\A\s*(?:process\.env|ENV|%ENV)\s*\Z"
+)
 _PRINTS = re.compile(
     r"(?:print(?:f|ln)?|puts|echo|say|write|console\.log|process\.stdout\.write|io\.write"
     r"|cat)\s*\(?\s*"
@@ -88,6 +118,8 @@ def note_environment(state: State, code: str) -> None:
     """Environment variables that code of any language names."""
     for found in _ENVIRONMENT.findall(code):
         state.environment["".join(found)] = None
+    if _SAYS_ENVIRONMENT.search(code) and _ALL_VARIABLES.search(code):
+        state.environment[ALL] = None
 
 
 def follow_other_code(rec: Recorder, state: State, code: str) -> str | None:
@@ -101,6 +133,8 @@ def follow_other_code(rec: Recorder, state: State, code: str) -> str | None:
     text = _GLUE.sub("", code[:_MAX_TEXT])
     for path in _WRITES.findall(text):
         rec.write(state, path)
+    for one, two in _WRITES_SECOND.findall(text):
+        rec.write(state, one or two)
     for source, target in _MOVES.findall(text):
         rec.read(state, source)
         rec.write(state, target)
@@ -122,11 +156,14 @@ def follow_other_code(rec: Recorder, state: State, code: str) -> str | None:
             rec.connect(host_of_url(url))
         for host in _SOCKET.findall(text):
             rec.connect(host)
+    for found in _NAMED_HOST.findall(text):
+        rec.connect(host_of_operand("".join(found)))
     for program in [*_TCL.findall(text), *_M4.findall(text)]:
         if not program.startswith(("'", '"', "(", "`")):
             run_shell(rec, state.fork(), program)
     note_environment(state, text)
-    for target in _KILLS.findall(text):
-        rec.run(("kill", target.replace("process.ppid", "$PPID").strip()))
+    for given in _KILLS.findall(text):
+        targets = re.split(r"[\s,()]+", _PARENT.sub("$PPID", given))
+        rec.run(("kill", *(one.strip("'\"") for one in targets if one)))
     printed = [one for _, one in _PRINTS.findall(text)]
     return "\n".join(printed) + "\n" if printed else None

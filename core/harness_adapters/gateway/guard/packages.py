@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from harness_adapters.gateway.guard.hosts import host_of_operand, host_of_url
+from harness_adapters.gateway.guard.hosts import host_of_operand, host_of_url, hosts_of_urls
 from harness_adapters.gateway.guard.names import names
 from harness_adapters.gateway.guard.recorder import Recorder
 from harness_adapters.gateway.guard.state import State
@@ -26,6 +26,11 @@ _MODULE_HOSTS = names(
     cloud.google.com modernc.org sigs.k8s.io go.opentelemetry.io
     """
 )
+_DIRECT = re.compile(r"@?[\w.\[\],/-]+\s*@\s*((?:\w+\+)?\w+://\S+)\Z")
+_SHORT_HUB = re.compile(r"(github|gitlab|bitbucket|gist):[\w./#@-]+\Z")
+_HUBS = {"github": "github.com", "gitlab": "gitlab.com", "bitbucket": "bitbucket.org",
+         "gist": "gist.github.com"}  # fmt: skip
+_OWNER_AND_NAME = re.compile(r"[\w-]+/[\w.-]+(?:#[\w./-]+)?\Z")
 _VERBS = names(
     """
     install download add i get require wheel ci dlx fetch upgrade reinstall
@@ -44,6 +49,13 @@ _URLS = ("-i", "-f", "--index-url", "--extra-index-url", "--find-links", "--regi
 def follow(rec: Recorder, state: State, name: str, words: Sequence[str]) -> None:
     """Record what a package manager's command installs."""
     rest = list(words[1:])
+    for word in words[1 if name in ("npx", "bunx") else 2 :]:
+        if hub := _SHORT_HUB.match(word):
+            rec.connect(_HUBS[hub.group(1)], address=word)
+        elif name in ("npm", "pnpm", "yarn", "bun", "npx") and _OWNER_AND_NAME.match(word):
+            rec.connect("github.com", address=word)
+        elif host_of_url(word):
+            rec.connect(host_of_url(word), address=word)
     for before, word in pairwise(words):
         if before in _URLS or (host_of_url(word) and {"config", "set"} & set(words[1:3])):
             rec.connect(host_of_operand(word), address=word)
@@ -64,6 +76,8 @@ def follow(rec: Recorder, state: State, name: str, words: Sequence[str]) -> None
         if option:
             if option in _FILES:
                 rec.read(state, word)
+                for url, host in hosts_of_urls(state.known(word) or ""):
+                    rec.connect(host, address=url)
             elif option in _URLS:
                 rec.connect(host_of_operand(word))
             elif option in ("-t", "-d", "--target", "--dest", "--prefix"):
@@ -83,6 +97,8 @@ def follow(rec: Recorder, state: State, name: str, words: Sequence[str]) -> None
 
 
 def _one(rec: Recorder, state: State, word: str) -> None:
+    if (direct := _DIRECT.match(word)) is not None:  # ``name @ https://...``
+        word = direct.group(1)
     if host := host_of_url(word.removeprefix("git+")):
         rec.connect(host)
         last = re.split(r"[@#?]", word.split("://", 1)[1].partition("/")[2])[0].rstrip("/")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from harness_adapters.gateway.guard.pipe import Pipe
 from harness_adapters.gateway.guard.recorder import Recorder
 from harness_adapters.gateway.guard.state import State
 
@@ -41,6 +42,12 @@ def follow_patch(rec: Recorder, state: State, text: str) -> None:
         known = state.text(state.path(target))
         lines = [known] if known is not None else []
         rec.write(state, target, "\n".join(lines + added) + "\n" if added else known)
+
+
+def note_diffed(rec: Recorder, state: State, pipe: Pipe) -> None:
+    """What ``git diff OTHER -- PATH | patch`` changes, though nobody knows how."""
+    for word in pipe.source.partition(" -- ")[2].split("|")[0].split()[:64]:
+        rec.touch(state, f"{word.rstrip('/')}/**" if word[-1] == "/" else word)
 
 
 def _stripped(name: str) -> str:

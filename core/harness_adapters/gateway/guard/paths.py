@@ -10,8 +10,8 @@ from fnmatch import fnmatchcase
 _TIDY = re.compile(r"(?!/?proc/)/?(?!~)(?:(?!\.\.?(?:/|\Z))[^/\0]+/)*(?!\.\.?\Z)[^/\0]+\Z")
 _SPACE = re.compile(r"\s")
 _WILD = re.compile(r"[*?\[]")
-_PROC_ROOT = re.compile(r"\A/proc/(?:self|thread-self|\d+)/root(?=/|\Z)")
-_PROC_CWD = re.compile(r"\A/proc/(?:self|thread-self|\d+)/cwd(?=/|\Z)")
+_PROC_ROOT = re.compile(r"\A/proc/(?:self|thread-self|\d+|\$\$?|\$(?:PPID|BASHPID))/root(?=/|\Z)")
+_PROC_CWD = re.compile(r"\A/proc/(?:self|thread-self|\d+|\$\$?|\$BASHPID)/cwd(?=/|\Z)")
 
 Parts = tuple[str, ...]
 

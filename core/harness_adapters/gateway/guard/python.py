@@ -12,6 +12,7 @@ from harness_adapters.gateway.guard.errors import MAX_PYTHON, MAX_PYTHON_TOKENS,
 from harness_adapters.gateway.guard.hosts import host_of_url
 from harness_adapters.gateway.guard.names import names
 from harness_adapters.gateway.guard.python_effects import Effects
+from harness_adapters.gateway.guard.python_environ import WHOLE, shown
 from harness_adapters.gateway.guard.python_functions import MAX_STRING, FileValue
 from harness_adapters.gateway.guard.python_hot import (
     may_be_piped,
@@ -26,6 +27,7 @@ from harness_adapters.gateway.guard.weight import tokens
 from harness_adapters.syntax_tree import parse_python
 
 _MAX_DEPTH = 96
+_MAX_TYPED = 16 * 1024
 _MAX_TURNS = 32  # of a loop over known values
 _MAX_INLINED = 32  # calls of the program's own functions that are followed into these
 # Nodes and values in which nothing stands, and fields that hold only such.
@@ -40,8 +42,6 @@ _DULL_FIELDS = names(
 _FIELDS: dict[type, tuple[str, ...]] = {}
 _PATH_LITERAL = re.compile(r"['\"]((?:/|\.\./|~/)[^'\"\s\\]{1,200})['\"]")
 _ADDRESS_KEYWORDS = frozenset(("endpoint_url", "base_url", "api_base", "proxy", "endpoint"))
-_SECRET = re.compile(r"(?i)['\"]\w*(TOKEN|SECRET|PASSWORD|PASSWD|API_?KEY|CREDENTIAL)S?\w*['\"]")
-_WHOLE_ENVIRONMENT = re.compile(r"\benviron(?:b)?\b(?!\s*\[|\s*\.\s*(?:get|pop|setdefault)\b)")
 
 
 def run_python(
@@ -75,6 +75,16 @@ def run_python(
                 f"a Python program nested too deep ({type(error).__name__})"
             ) from None
         return _Program(rec, state, program, argv, stdin).follow(tree)
+
+
+def is_python(program: str) -> bool:
+    """Whether a short text is a program that does more than name something."""
+    if len(program) > _MAX_TYPED or "\0" in program:
+        return False
+    try:
+        return any(isinstance(one, ast.Call) for one in ast.walk(parse_python(program)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
 
 
 def _parsed(program: str) -> ast.AST:
@@ -122,9 +132,9 @@ class _Program(Effects):
         if self._untold:  # a file is opened whose name is not told: any path that stands there
             for found in _PATH_LITERAL.finditer(self._text):
                 self.rec.read(self.state, found.group(1))
-        if "environ" in self._text and _WHOLE_ENVIRONMENT.search(self._text):
-            for found in _SECRET.finditer(self._text):
-                self.state.environment[found.group(1).upper()] = None
+        if "environ" in self._text and WHOLE.search(self._text):
+            own = [name for name, of in self.modules.items() if of.endswith("os.environ")]
+            self.state.environment.update(dict.fromkeys(shown(tree, own)))
         return "".join(self._out) if self._out and self._out_told else None
 
     def _walk(self, nodes: Sequence[ast.AST], depth: int) -> None:
@@ -173,6 +183,32 @@ class _Program(Effects):
         self._walk([*node.decorator_list, node.args, *node.body], depth + 1)
         self._defining -= 1
         return True
+
+    def _class(self, node: ast.ClassDef, depth: int) -> bool:
+        self.classes[node.name] = node
+        self._walk([*node.decorator_list, *node.bases, *node.body], depth + 1)
+        for one in node.body:
+            match one:
+                case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                    self.fields[name] = self.value(value)
+                case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
+                    self.fields[name] = self.value(value)
+                case _:
+                    pass
+        return True
+
+    def _made(self, call: ast.expr) -> None:
+        """An object of a class of the program's own: what ``__init__`` does with its arguments."""
+        if not isinstance(call, ast.Call) or self.name(call.func) not in self.classes:
+            return
+        given = {one.arg: self.value(one.value) for one in call.keywords if one.arg}
+        made = self.classes[self.name(call.func)]
+        for one in made.body:
+            if isinstance(one, ast.FunctionDef) and one.name == "__init__":
+                self._inline(one, [None, *self.values(call.args)], given, 1)
+            elif isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name):
+                if one.target.id in given:  # a dataclass
+                    self.fields[one.target.id] = given[one.target.id]
 
     def _assigned(self, node: ast.Assign, depth: int) -> bool:
         self._assign(node.targets, node.value)
@@ -253,6 +289,12 @@ class _Program(Effects):
         for key in _ADDRESS_KEYWORDS & given.keys():
             if isinstance(given[key], str):
                 self.rec.connect(host_of_url(given[key]), address=given[key])
+        if self.classes:
+            self._made(node)
+            if isinstance(node.func, ast.Attribute):
+                self._made(node.func.value)
+                if (method := self.functions.get(node.func.attr)) and name not in self.functions:
+                    self._inline(method, [None, *args], given, depth)
         if name in self.functions:
             self._inline(self.functions[name], args, given, depth)
         elif name == "print" or name == "sys.stdout.write":
@@ -302,8 +344,10 @@ class _Program(Effects):
         """Follow a function of the program's own again, now that its arguments are known."""
         if isinstance(function, ast.Lambda):
             return
+        own = function.args.args[:1]
+        fields = self.fields.values() if own and own[0].arg == "self" else ()
         values = {p.arg: v for p, v in zip(function.args.args, args, strict=False)} | dict(given)
-        told = any(isinstance(value, (str, list)) for value in values.values())
+        told = any(isinstance(value, (str, list)) for value in (*values.values(), *fields))
         prints = self._defining == 0 and not function.args.args
         if not (told or prints) or self.rec.inlined >= _MAX_INLINED or self._inlining >= 4:
             return
@@ -331,6 +375,7 @@ _VISITS: dict[type, Callable[[_Program, Any, int], bool]] = {
     ast.While: _Program._while,
     ast.With: _Program._with,
     ast.AsyncWith: _Program._with,
+    ast.ClassDef: _Program._class,
     ast.FunctionDef: _Program._define,
     ast.AsyncFunctionDef: _Program._define,
     ast.Call: _Program._call,

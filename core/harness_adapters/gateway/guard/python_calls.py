@@ -26,11 +26,17 @@ WRITE = names(
     """
     os.remove os.unlink os.rmdir os.truncate os.chmod os.chown os.utime os.mkfifo os.mknod
     os.setxattr shutil.chown posix.unlink posix.remove posix.rmdir os.lchown numpy.save
-    numpy.savetxt numpy.savez
+    numpy.savetxt numpy.savez logging.basicConfig
     """
 )
 WRITE_SECOND = frozenset(
-    ("torch.save", "joblib.dump", "shutil.unpack_archive", "urllib.request.urlretrieve")
+    (
+        "torch.save",
+        "joblib.dump",
+        "nbformat.write",
+        "shutil.unpack_archive",
+        "urllib.request.urlretrieve",
+    )
 )
 TREE = frozenset(("shutil.rmtree", "os.removedirs", "distutils.dir_util.remove_tree"))
 MOVE = frozenset(("os.rename", "os.replace", "os.renames", "shutil.move", "posix.rename"))
@@ -68,7 +74,11 @@ SIGNALS = frozenset(
 CONNECT = re.compile(
     r"(?:requests|httpx|urllib2?|urllib\.request|urllib3|aiohttp|http\.client|ftplib|smtplib"
     r"|telnetlib|wget|imaplib|poplib|nntplib|xmlrpc\.client|websockets?|dns\.resolver|paramiko"
-    r"|webbrowser|redis|psycopg2?|pymysql|pymongo|grpc)\b(?!\.parse)"
+    r"|webbrowser|redis|psycopg2?|pymysql|pymongo|grpc|nltk|torch\.hub|fsspec|gdown|elasticsearch"
+    r"|asyncpg|aiomysql|mysql|ldap3|kafka|pika|paho|zmq|selenium|playwright|tornado\.httpclient|treq"
+    r"|mechanize|pycurl|cloudscraper|curl_cffi|websocket|duckdb|socks|pysftp|asyncssh|git\.Repo"
+    r"|dulwich|mlcroissant|webdataset|imageio|skimage\.io|sqlalchemy|tensorflow|keras|logging\.handlers|socketio|nats"
+    r"|cassandra|clickhouse\w*|neo4j|influxdb\w*|hvac|consul|docker|kubernetes)\b(?!\.parse)"
 )
 RESOLVE = re.compile(
     r"socket\.(?:create_connection|gethostby\w+|getaddrinfo|getfqdn)\Z|asyncio\.open_connection\Z"
@@ -84,6 +94,7 @@ FETCHES = names(
     """
 )
 SENDS = names("post put patch send sendall sendto sendmail upload storbinary upload_file")
+SQL_CHANGES = re.compile(r"(?i)\s*(?:update|insert|delete|drop|alter|create|replace|vacuum)\b")
 SAVES = names("to_csv to_json to_excel to_parquet to_pickle save savefig dump tofile extractall")
 #: Calls that are given a function to call, now or later.
 CALLERS = names(
@@ -95,9 +106,27 @@ CALLERS = names(
 CALLER_METHODS = names("submit apply apply_async run_in_executor call_later call_soon starmap map")
 HUB_CALLS = (
     "load_dataset", "hf_hub_download", "snapshot_download", "HfApi", "HfFileSystem",
-    "dataset_download", "get_dataset_config_names", "list_repo_files", "get_dataset_infos",
+    "load_dataset_builder", "dataset_download", "get_dataset_config_names", "list_repo_files", "get_dataset_infos",
 )  # fmt: skip
 HUB_MODULES = ("kagglehub", "kaggle", "huggingface_hub")
+#: Of a library loaded through ``ctypes``: what they do is as bad as the command of that name.
+NATIVE = {
+    "kill": "kill", "killpg": "kill", "tgkill": "kill", "ptrace": "ptrace", "reboot": "reboot",
+    "settimeofday": "settimeofday", "clock_settime": "settimeofday", "stime": "settimeofday",
+    "mount": "mount", "umount": "umount", "process_vm_writev": "ptrace", "setpriority": "renice",
+}  # fmt: skip
+#: Calls that change how another process fares, or the machine, and the command that does the same.
+ON_PROCESSES = {
+    "resource.prlimit": ("prlimit", "--pid"), "os.setpriority": ("renice", "-p"),
+    "os.sched_setaffinity": ("taskset", "-p"), "os.sched_setscheduler": ("chrt", "-p"),
+    "time.clock_settime": ("date", "-s"), "time.clock_settime_ns": ("date", "-s"),
+}  # fmt: skip
+#: Programs as functions.
+AS_PROGRAM = re.compile(r"(?:sh|plumbum\.(?:local|cmd))\.(?!run\Z|sh\Z|Command\Z)([\w-]+)\Z")
+INTERACTIVE = names("code.interact code.InteractiveConsole().interact IPython.embed breakpoint")
+UNPACKS = frozenset(("extractall", "extract", "unpack"))
+_HOST_KEYS = ("host", "hostname", "server", "address", "addr", "bootstrap_servers", "brokers")
+URL_KEYS = ("url", "uri", "dsn", "endpoint", "download_url", *_HOST_KEYS)
 SECRETS = {
     "netrc.netrc": "~/.netrc",
     "huggingface_hub.get_token": "~/.cache/huggingface/token",
@@ -108,6 +137,8 @@ SECRETS = {
 }
 HARNESS_TOOL = re.compile(r"(?:\w+_tools|tools|functions|default_api|mcp\w*)\.(?:\w+\.)*(\w+)")
 TOOL_RUNS = re.compile(r"terminal|bash|shell|run_command|exec_command|execute_command")
+TOOL_SEARCHES = re.compile(r"web_?search|search_?web|google|internet")
 TOOL_WRITES = re.compile(r"write|edit|patch|create|append|delete|replace|insert")
+TOOL_LOOKS = re.compile(r"search_files|grep")
 TOOL_READS = re.compile(r"read|view|open|list|search|glob|grep")
 WRITING_FLAGS = re.compile(r"O_(?:WRONLY|RDWR|CREAT|APPEND|TRUNC)\b")

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from harness_adapters.gateway.guard import python_calls as calls
-from harness_adapters.gateway.guard.hosts import host_of_operand, host_of_url
+from harness_adapters.gateway.guard.hosts import host_of_operand, host_of_url, hosts_of_urls
 from harness_adapters.gateway.guard.paths import looks_like_path
 from harness_adapters.gateway.guard.pipe import Pipe
 from harness_adapters.gateway.guard.python_functions import MAX_STRING, FileValue, PathValue
@@ -35,6 +35,7 @@ class Effects(Values):
         self._stdin = stdin
         self._folders = search_path(state, argv)
         self._dynamic = False
+        self._databases: list[str] = []
         self._untold = False
 
     def call_value(self, node: ast.Call) -> Any:
@@ -69,6 +70,12 @@ class Effects(Values):
             self._shell(first)
         elif name in calls.PROCESS or calls.ARGV.match(name):
             self._process(name, args, given)
+        elif name in calls.INTERACTIVE and self._stdin is not None:
+            self._code(self._stdin)
+        elif name in ("pip.main", "pip._internal.main") and isinstance(first, list):
+            self._process("sh.run", [["pip", *map(_word, first)]], {})
+        elif program := calls.AS_PROGRAM.match(name):
+            self._process("sh.run", [[program.group(1), *map(_word, args)]], {})
         elif name in calls.CODE:
             self._code(given.get("stmt", first))
         elif name in calls.RUNS_FILE:
@@ -80,6 +87,8 @@ class Effects(Values):
             rec.connect(host, address=first if isinstance(first, str) else "")
         elif name in ("os.getenv", "os.environ.get", "os.environ.pop") and isinstance(first, str):
             state.environment[first] = None
+        elif name.startswith("ctypes.") and (does := calls.NATIVE.get(name.rpartition(".")[2])):
+            rec.run((does, *(str(one) for one in args if isinstance(one, (str, int)))))
         elif name.startswith("ctypes.") or name in ("marshal.loads", "pickle.loads"):
             self._opaque()
             return False
@@ -96,6 +105,12 @@ class Effects(Values):
                 rec.run(("kill", str(first)))
             else:
                 rec.run(("pkill", *_WORD_LITERAL.findall(self._text)[:16]))
+        elif name in calls.ON_PROCESSES:
+            which = args[1] if name == "os.setpriority" and len(args) > 1 else first
+            if which != 0 or "settime" in name:
+                rec.run((*calls.ON_PROCESSES[name], _word(which)))
+        elif name.startswith("psutil.") and name.endswith(".environ"):
+            rec.read(state, "/proc/1/environ")
         elif name.startswith("psutil."):
             rec.run(("pkill", *_WORD_LITERAL.findall(self._text)[:16]))
         elif name == "time.sleep":
@@ -111,16 +126,26 @@ class Effects(Values):
             rec.write(state, first)
         elif name in calls.WRITE_SECOND and len(args) > 1 and isinstance(args[1], str):
             rec.write(state, args[1])
+            if isinstance(first, str) and host_of_url(first):
+                self._connect(name, [first])
         elif name in calls.MOVE or name in calls.COPY or name in calls.LINK:
             self._transfer(name, first, args[1] if len(args) > 1 else given.get("dst"))
         elif name in calls.READ and isinstance(first, str):
             rec.read(state, first)
-        elif calls.CONNECT.match(name) or calls.RESOLVE.match(name) or name.endswith(".connect"):
-            self._connect(name, [*args[:3], *(given[k] for k in ("host", "url") if k in given)])
+            if name == "sqlite3.connect":
+                self._databases.append(first)
+        elif (
+            calls.CONNECT.match(name)
+            or calls.RESOLVE.match(name)
+            or name.endswith((".connect", ".connect_ex"))
+        ):
+            self._connect(name, [*args[:3], *(given[k] for k in calls.URL_KEYS if k in given)])
         elif calls.LOADER.match(name) and isinstance(first, str) and looks_like_path(first):
             rec.read(state, first)
-        elif (tool := calls.HARNESS_TOOL.fullmatch(name)) and isinstance(first, str):
-            self._harness_tool(tool.group(1), first, args, given)
+        elif tool := calls.HARNESS_TOOL.fullmatch(name):
+            for one in first[:16] if isinstance(first, list) else [first]:
+                if isinstance(one, str):
+                    self._harness_tool(tool.group(1), one, args, given)
         else:
             return False
         return True
@@ -131,11 +156,18 @@ class Effects(Values):
         """The harness's own tools, which code that it runs may call as functions."""
         if calls.TOOL_RUNS.search(name):
             self._shell(first)
+        elif calls.TOOL_SEARCHES.search(name):
+            self.rec.run((name, first))
         elif calls.TOOL_WRITES.search(name):
             text = given.get("content", args[1] if len(args) > 1 else None)
             self.rec.write(self.state, first, text if isinstance(text, str) else None)
         elif host := host_of_url(first):
             self.rec.connect(host, address=first)
+        elif calls.TOOL_LOOKS.search(name):
+            where = given.get("path", args[1] if len(args) > 1 else ".")
+            self.rec.run(("grep", "-r", first, _word(where)))
+            if isinstance(where, str):
+                self.rec.read(self.state, where)
         elif calls.TOOL_READS.search(name):
             self.rec.read(self.state, first)
 
@@ -162,7 +194,11 @@ class Effects(Values):
         own = self.value(func.value)
         method, first = func.attr, args[0] if args else _first_of(given)
         rec, state = self.rec, self.state
-        if isinstance(own, PathValue):
+        if method in calls.UNPACKS and not isinstance(own, PathValue):
+            place = args[1] if method == "extract" and len(args) > 1 else given.get("path", first)
+            if isinstance(place, str):
+                rec.write(state, f"{place.rstrip('/')}/**")
+        elif isinstance(own, PathValue):
             self._path_called(own, node, method, args, given)
         elif isinstance(own, FileValue):
             if method in ("write", "writelines"):
@@ -178,8 +214,20 @@ class Effects(Values):
             rec.connect(host_of_url(first), address=first)
         elif isinstance(first, str) and looks_like_path(first) and calls.LOADER.match(method):
             rec.read(state, first)
-        elif method in calls.SAVES and isinstance(first, str) and "." not in self.name(func.value):
+        elif (
+            isinstance(first, str)
+            and method in calls.SAVES
+            and (
+                method not in ("dump", "save")
+                or looks_like_path(first)
+                or "." not in self.name(func.value)
+            )
+        ):
             rec.write(state, first)
+        elif method in ("execute", "executescript", "executemany") and isinstance(first, str):
+            if calls.SQL_CHANGES.match(first):
+                for path in self._databases:
+                    rec.touch(state, path)
         elif method == "dump" and len(args) > 1 and isinstance(args[1], FileValue):
             self._file_written(args[1], None)
         elif method in ("system", "popen") and isinstance(first, str):
@@ -285,7 +333,7 @@ class Effects(Values):
             self._shell(first, stdin if isinstance(stdin, str) else None)
             self.state = before
         elif isinstance(first, list) and first and any(isinstance(w, str) for w in first):
-            words = [str(w) if isinstance(w, (str, int)) else "$unknown" for w in first]
+            words = [_word(one) for one in first]
             launch(self.rec, state, words, pipe)
         else:
             self._opaque()
@@ -307,21 +355,30 @@ class Effects(Values):
     def _connect(self, name: str, values: Sequence[Any]) -> None:
         bare = (
             name.startswith(("socket", "asyncio"))
-            or name.endswith(".connect")
+            or name.endswith((".connect", ".connect_ex"))
             or (calls.CONNECT.match(name) and not name.startswith(("requests", "httpx", "urllib")))
         )
         sends = name.rpartition(".")[2] in calls.SENDS
         for value in values:
             if isinstance(value, list) and value:
                 value = value[0]
+            if name == "fsspec.filesystem" and isinstance(value, str):
+                value = f"{value}://"
             if isinstance(value, str) and (
                 host := host_of_url(value) or (host_of_operand(value) if bare else None)
             ):
                 self.rec.connect(host, sends=sends, address=value)
+            elif isinstance(value, str) and "://" in value:
+                for url, inside in hosts_of_urls(value):  # of a query, say
+                    self.rec.connect(inside, sends=sends, address=url)
 
 
 def _first_of(given: Mapping[str, Any]) -> Any:
     return next((given[key] for key in _FIRST_KEYWORDS if key in given), None)
+
+
+def _word(value: Any) -> str:
+    return str(value) if isinstance(value, (str, int)) else "$unknown"
 
 
 def _is_texts(value: Any) -> bool:

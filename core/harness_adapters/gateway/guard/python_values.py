@@ -48,14 +48,15 @@ _SAME = names(
 )
 _LISTS = frozenset(("sorted", "list", "tuple", "set", "frozenset", "reversed", "iter"))
 _PATHS = frozenset(("pathlib.Path", "pathlib.PurePath", "pathlib.PosixPath", "Path"))
-_IMPORTERS = frozenset(("__import__", "importlib.import_module"))
+_IMPORTERS = frozenset(("__import__", "importlib.import_module", "importlib.util.find_spec"))
+_WHERE = frozenset(("inspect.getfile", "inspect.getsourcefile", "inspect.getabsfile"))
 
 
 class Values:
     """The names of one program, and what its expressions are worth.
 
     :ivar modules: name -> dotted name of what it was imported or assigned from.
-    :ivar functions: functions of the program's own.
+    :ivar functions: functions of the program's own; ``classes`` likewise.
     """
 
     def __init__(self, rec: Recorder, state: State, argv: Sequence[str]) -> None:
@@ -64,6 +65,8 @@ class Values:
         self.names: dict[str, Any] = {"__file__": argv[0] if argv else "", "__name__": "__main__"}
         self.modules: dict[str, str] = {}
         self.functions: dict[str, Function] = {}
+        self.classes: dict[str, ast.ClassDef] = {}
+        self.fields: dict[str, Any] = {}  # of objects of the program's own classes, by name alone
         self._argv = list(argv)
         self._calling = 0
 
@@ -117,6 +120,9 @@ class Values:
     def bind(self, target: ast.expr, value: Any) -> None:
         if isinstance(target, ast.Name):
             self.names[target.id] = value
+        elif isinstance(target, ast.Attribute):
+            if value is not None:
+                self.fields[target.attr] = value
         elif isinstance(target, ast.Starred):
             self.bind(target.value, value)
         elif (
@@ -223,12 +229,13 @@ class Values:
                     return posixpath.basename(inner)
                 case "stem":
                     return posixpath.splitext(posixpath.basename(inner))[0]
+        if isinstance(inner, ModuleValue) and node.attr in ("origin", "__file__"):
+            return _installed(inner.name)
         if node.attr == "__file__" and inner is None:
             module = name.removesuffix(".__file__")
             if module in self.modules.values() and "(" not in module:
-                place = module.replace(".", "/") + (".py" if "." in module else "/__init__.py")
-                return f"{SITE_PACKAGES}/{place}"
-        return None
+                return _installed(module)
+        return self.fields.get(node.attr) if inner is None else None
 
     def _binary(self, node: ast.BinOp) -> Any:
         left, right = self.value(node.left), self.value(node.right)
@@ -336,6 +343,9 @@ class Values:
         if isinstance(node.func, ast.Lambda) or name in self.functions:
             own = node.func if isinstance(node.func, ast.Lambda) else self.functions[name]
             return self.returned(own, args)
+        if name in _WHERE and node.args:
+            module = self.name(node.args[0])
+            return _installed(module) if module in self.modules.values() else None
         if name in ("map", "filter") and len(node.args) == 2:
             return self._mapped(name, node.args[0], args[1])
         if (found := self._of_name(name, args)) is not None:
@@ -477,6 +487,11 @@ class Values:
             case "read_text" | "read_bytes":
                 return self.state.text(self.state.path(own))
         return None
+
+
+def _installed(module: str) -> str:
+    place = module.replace(".", "/") + (".py" if "." in module else "/__init__.py")
+    return f"{SITE_PACKAGES}/{place}"
 
 
 _WORTH: dict[type, Callable[[Values, Any], Any]] = {

@@ -19,7 +19,7 @@ from harness_adapters.gateway.guard.launch import launch
 from harness_adapters.gateway.guard.other_code import follow_other_code
 from harness_adapters.gateway.guard.patches import follow_patch, looks_like_patch
 from harness_adapters.gateway.guard.paths import looks_like_path
-from harness_adapters.gateway.guard.python import run_python
+from harness_adapters.gateway.guard.python import is_python, run_python
 from harness_adapters.gateway.guard.recorder import Recorder
 from harness_adapters.gateway.guard.shell import run_shell
 from harness_adapters.gateway.guard.spans import Path, Places, locate, places_in_string
@@ -54,8 +54,16 @@ _PATH_KEYS = (
     "directory", "folder", "root", "uri", "target", "source", "paths", "files", "old_path",
     "oldPath", "src", "from", "from_path", "source_path", "sourcePath", "file_paths",
     "filePaths", "filenames",
-    "notebook", "document", "output_path", "outputPath", "output_file", "save_path", "module_path",
+    "notebook", "document", "resource", "output_path", "outputPath", "output_file", "save_path", "module_path",
 )  # fmt: skip
+# A key of some tool's own that names a file: ``pathInProject``, ``test_file``, ``outputDir``.
+_PATH_KEY = re.compile(
+    r"(?:(?:[a-z]+|[a-zA-Z]+_)?(?:path|file|filename|dir|directory|folder|document)s?"
+    r"|[a-z]+(?:Path|File|FileName|Dir|Directory|Folder|Document)s?)(?:_?[iI]n_?[A-Z]?\w+|_?name)?\Z"
+)
+# Keys that say what is to be done with the file that stands beside them.
+_VERB_KEYS = ("op", "operation", "action", "type", "method", "kind", "mode", "verb", "change_type")
+_ADDRESS_KEYS = ("host", "hostname", "server", "address", "domain", "addr", "remote_host")
 _CONTENT_KEYS = ("content", "contents", "file_text", "fileText", "new_source", "text", "body")
 _OLD_KEYS = ("oldText", "old_string", "oldString", "old_str", "old_text", "search", "oldStr")
 _NEW_KEYS = (
@@ -72,6 +80,7 @@ _NEW_KEYS = (
     "replacement",
 )
 _PATCH_KEYS = ("patch", "patchText", "patch_text", "diff", "input", "unified_diff")
+_PATCH_KEY = re.compile(r"patch|diff", re.IGNORECASE)
 _URL_KEYS = ("url", "urls", "uri", "href", "link")
 _EDITOR_VERBS = (
     "view",
@@ -88,7 +97,7 @@ _EDITOR_VERBS = (
 _WRITING_NAME = re.compile(
     r"write|create|edit|save|append|patch|delete|remove|move|rename|insert|replace|update|put"
     r"|checkout|restore|revert|apply|undo|modify|refactor|rewrite|format_file|sed_file"
-    r"|upload",
+    r"|upload|unlink|truncate|chmod|chown|touch|erase|trash|overwrite|extract|unzip|set_?file",
     re.IGNORECASE,
 )
 _TEXT_KEYS = ("query", "regex", "prompt", "description", "message", "title", "reason", "thought")
@@ -98,6 +107,7 @@ _RUNNING_NAME = re.compile(r"exec|eval|run|js|node|repl|console|script|code", re
 _NESTED_COMMAND = re.compile(
     r"""\b(?:cmd|command)["']?\s*:\s*(["'`])((?:\\.|(?!\1)[^\\]){1,4096})\1""", re.DOTALL
 )
+_REMOTE_PLACE = re.compile(r"(?:[\w.-]+@)?(?:[\w-]+\.)+[a-z]{2,24}:[/~]")
 _GLOBBING_NAME = re.compile(r"glob|find|list", re.IGNORECASE)
 _MOVING_TARGETS = (
     "destination", "dest", "target", "to", "new_path", "newPath", "dst", "new_name", "to_path",
@@ -110,11 +120,23 @@ _SHELL_NAME = re.compile(
     r"|local_shell|execute_bash|exec_command|process|console",
     re.IGNORECASE,
 )
-_TERMINAL = re.compile(r"terminal|shell|bash|console|process|stdin", re.IGNORECASE)
+_TERMINAL = re.compile(
+    r"terminal|shell|bash|console|process|stdin|(?:\b|_)(?:term|tmux|pty|tty)(?:\b|_)",
+    re.IGNORECASE,
+)
+_TYPED_KEYS = ("chars", "stdin", "keystrokes")
+_STARTED_KEYS = ("program", "executable", "exe", "binary")
+_JAVASCRIPT_NAME = re.compile(r"(?:\b|_)(?:js|javascript|node|deno|bun)(?:\b|_)", re.IGNORECASE)
 _PYTHON_NAME = re.compile(
     r"python|jupyter|notebook|ipython|execute_code|code_interpreter", re.IGNORECASE
 )
 _BACKGROUND_KEYS = ("run_in_background", "background", "is_background", "isBackground", "detach")
+_ENDING_NAME = re.compile(r"kill|terminate|signal|stop_?process|end_?process", re.IGNORECASE)
+_ENDING_VERBS = ("kill", "terminate", "stop", "signal", "close")
+_PROCESS_KEYS = (
+    "pid", "process_id", "processId", "pids", "name", "process_name", "processName", "pattern",
+    "session_id", "shell_id", "bash_id", "id", "process",
+)  # fmt: skip
 _OWNER_KEYS = ("owner", "org", "organization", "namespace", "user")
 _REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+\Z")
 
@@ -233,6 +255,7 @@ class _Arguments:
                 self._state.variables.update({k: v for k, v in given.items() if isinstance(v, str)})
         path = self._files(args, at, outer_path)
         self._repository(args, at)
+        self._process(args, at)
         if any(args.get(key) is True for key in _BACKGROUND_KEYS):
             with self._rec.background():
                 self._members(args, at, path)
@@ -243,7 +266,11 @@ class _Arguments:
         words = args.get("args", args.get("arguments"))
         for key, value in args.items():
             here = (*at, key)
-            if key in _SHELL_KEYS and not (path and value in _EDITOR_VERBS):
+            if key in _STARTED_KEYS and isinstance(value, str) and _is_texts(words):
+                self._command([value, *words], here)
+            elif key in _TYPED_KEYS and isinstance(value, str):
+                self._typed(value, here)
+            elif key in _SHELL_KEYS and not (path and value in _EDITOR_VERBS):
                 if isinstance(value, str) and _is_texts(words):
                     self._command([value, *words], here)
                 else:
@@ -278,10 +305,23 @@ class _Arguments:
             self._mark(*at, "repo")
             self._rec.connect("gitlab.com" if "gitlab" in self._name.lower() else "github.com")
 
+    def _process(self, args: Mapping[str, Any], at: Path) -> None:
+        """Tools that end or signal a process, which they are told by number or name."""
+        ends = _ENDING_NAME.search(self._name) or args.get("action") in _ENDING_VERBS
+        for key in _PROCESS_KEYS if ends else ():
+            value = args.get(key)
+            for one in value if isinstance(value, list) else [value]:
+                if isinstance(one, (str, int)):
+                    self._mark(*at, key)
+                    number = str(one).lstrip("-").isdigit()
+                    self._rec.run(("kill" if number else "pkill", str(one)))
+
     # --- files ----------------------------------------------------------------------------------
 
     def _files(self, args: Mapping[str, Any], at: Path, outer_path: str | None) -> str | None:
         given = [k for k in _PATH_KEYS if isinstance(args.get(k), str) and _names_file(k, args[k])]
+        given += [k for k, v in args.items() if k not in given and _is_path(k, v)]
+        given.sort(key=lambda k: not looks_like_path(args[k]))
         key = given[0] if given else None
         path = outer_path if key is None else str(args[key])
         if path is None:
@@ -303,6 +343,7 @@ class _Arguments:
             or (content is not None and key is not None)
             or (key is not None and bool(_WRITING_NAME.search(self._name)))
             or verb in ("create", "str_replace", "insert", "delete", "rename", "write", "append")
+            or (key is not None and any(_is_writing(args.get(k)) for k in _VERB_KEYS))
         )
         if writes and verb not in ("view", "read"):
             self._rec.write(self._state, path, self._new_text(path, args, content, old, new))
@@ -356,6 +397,10 @@ class _Arguments:
         self._mark(*here)
         if isinstance(value, str) and here[-1] == "script" and _PYTHON_NAME.search(self._name):
             self._code(value, {}, here)
+        elif (
+            isinstance(value, str) and here[-1] == "script" and _JAVASCRIPT_NAME.search(self._name)
+        ):
+            _run_other(self._rec, self._state, value)
         elif isinstance(value, str):
             places = None
             if self._spans is not None and (span := self._spans.of.get(here)):
@@ -377,6 +422,16 @@ class _Arguments:
         elif isinstance(value, Mapping):
             self.read(value, here, None)
 
+    def _typed(self, text: str, here: Path) -> None:
+        """What is typed into something that runs: a shell, or Python's own prompt."""
+        self._command(text, here)
+        if "(" in text or "=" in text:
+            lines = "\n".join(line.strip() for line in text.replace("\r", "\n").split("\n"))
+            for program in (text, lines):
+                if is_python(program):
+                    run_python(self._rec, self._state.fork(), program)
+                    return
+
     def _code(self, code: str, args: Mapping[str, Any], here: Path) -> None:
         self._mark(*here)
         language = str(args.get("language") or args.get("lang") or "python").lower()
@@ -390,7 +445,7 @@ class _Arguments:
     # --- everything else ------------------------------------------------------------------------
 
     def _string(self, key: str, value: str, here: Path) -> None:
-        if key in _PATCH_KEYS and looks_like_patch(value):
+        if (key in _PATCH_KEYS or _PATCH_KEY.search(key)) and looks_like_patch(value):
             self._mark(*here)
             follow_patch(self._rec, self._state, value)
         elif key in _PROGRAM_KEYS and _RUNNING_NAME.search(self._name):
@@ -401,9 +456,10 @@ class _Arguments:
                 run_python(self._rec, self._state, value)
             else:
                 _run_other(self._rec, self._state, value)
-        elif key in ("data", "line", "cmdline", "text") and _TERMINAL.search(self._name):
-            self._mark(*here)
-            run_shell(self._rec, self._state, value)
+        elif key in ("data", "line", "cmdline", "text", "keys", "input") and _TERMINAL.search(
+            self._name
+        ):
+            self._typed(value, here)
         elif key in ("source", "cell", "cell_source") and not _names_file(key, value):
             self._mark(*here)
             if _RUNNING_NAME.search(self._name):
@@ -414,12 +470,18 @@ class _Arguments:
                 self._rec.read(self._state, "/" + value[7:].lstrip("/"))
             else:
                 self._rec.connect(host_of_operand(value), address=value)
+        elif key in _ADDRESS_KEYS and " " not in value:
+            self._mark(*here)
+            self._rec.connect(host_of_operand(value), address=value)
         elif key not in _PATH_KEYS and key not in _CONTENT_KEYS and len(value) <= 4096:
             if key in _FOLDER_KEYS or key in _OLD_KEYS or key in _NEW_KEYS or key in _TEXT_KEYS:
                 return
             if key == "pattern" and not _GLOBBING_NAME.search(self._name):
                 return  # a regular expression over contents
-            if host := host_of_url(value) if " " not in value else None:
+            if " " not in value and _REMOTE_PLACE.match(value):
+                self._mark(*here)
+                self._rec.connect(host_of_operand(value), address=value)
+            elif host := host_of_url(value) if " " not in value else None:
                 self._mark(*here)
                 self._rec.connect(host, address=value)
             elif value.startswith(("/", "~/", "../", "./")) and looks_like_path(value):
@@ -427,8 +489,11 @@ class _Arguments:
                 self._rec.read(self._state, value)
 
     def _list(self, key: str, values: Sequence[Any], here: Path, path: str | None) -> None:
-        if key == "edits":
-            return  # read with their file
+        if key == "edits":  # read with their file, where they name none themselves
+            for i, value in enumerate(values):
+                if isinstance(value, Mapping) and any(map(value.get, _PATH_KEYS[:7])):
+                    self.read(value, (*here, i), path)
+            return
         for i, value in enumerate(values):
             if isinstance(value, Mapping):
                 self.read(value, (*here, i), path)
@@ -448,6 +513,16 @@ class _Arguments:
 def _names_file(key: str, value: str) -> bool:
     """``source`` and its like also stand for text."""
     return bool(value) and "\n" not in value and not (key == "source" and "(" in value)
+
+
+def _is_path(key: str, value: Any) -> bool:
+    if key in _PATH_KEYS or key in _FOLDER_KEYS or not _PATH_KEY.fullmatch(key):
+        return False
+    return isinstance(value, str) and looks_like_path(value)
+
+
+def _is_writing(verb: Any) -> bool:
+    return isinstance(verb, str) and len(verb) <= 32 and bool(_WRITING_NAME.search(verb))
 
 
 def _is_texts(value: Any) -> TypeGuard[list[str]]:

@@ -8,15 +8,17 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from harness_adapters.gateway.guard.errors import (
+    MAX_MENDING,
     MAX_RAW,
     MAX_SHELL,
     MAX_SHELL_TOKENS,
     MAX_WORDS,
     Unjudgeable,
 )
+from harness_adapters.gateway.guard.environment import listing
 from harness_adapters.gateway.guard.heredocs import take_out
 from harness_adapters.gateway.guard.hosts import host_of_operand
-from harness_adapters.gateway.guard.launch import launch
+from harness_adapters.gateway.guard.launch import index_runs, launch
 from harness_adapters.gateway.guard.names import names
 from harness_adapters.gateway.guard.pipe import Pipe
 from harness_adapters.gateway.guard.recorder import Recorder
@@ -45,12 +47,17 @@ PROGRAM_VARIABLES = names(
 # Where programs go instead of where they are sent.
 _HOST_VARIABLE = re.compile(
     r"(?:https?|all|ftp|socks)_proxy|(?:PIP|UV)_(?:EXTRA_)?(?:DEFAULT_)?INDEX(?:_URL)?|GOPROXY"
+    r"|PGHOST(?:ADDR)?|MYSQL_HOST|DOCKER_HOST|OLLAMA_HOST|VAULT_ADDR|CONSUL_HTTP_ADDR|KUBE_SERVER"
+    r"|CARGO_REGISTRIES_\w+_INDEX|(?:OPENAI|ANTHROPIC)_(?:API_)?BASE(?:_URL)?|GIT_PROXY_COMMAND"
     r"|npm_config_registry|HF_ENDPOINT|AWS_ENDPOINT_URL\w*|RUSTUP_DIST_SERVER|KAGGLE_API_ENDPOINT",
     re.IGNORECASE,
 )
+_CALLED_BY_SHELL = frozenset(("command_not_found_handle", "command_not_found_handler"))
 _READ_WRITE = re.compile(r"(?<![<>'\"])<>(?![>'\"])")
 _DEVICE = re.compile(r"/dev/(?:tcp|udp)/([^/]+)/")
 _BACKGROUND = re.compile(r"(?<![&><])&(?![&>])")
+_SHORT = 2048  # characters that are parsed without counting
+_CHUNK = 64 * 1024
 _MAX_TURNS = 64  # of a loop over words, each followed by itself
 
 
@@ -65,6 +72,30 @@ def _parser() -> Parser:
     from tree_sitter import Language, Parser
 
     return Parser(Language(tree_sitter_bash.language()))
+
+
+def _tree(text: str) -> Node:
+    """The program's tree. What is no shell program is mended by the grammar, which takes longer
+    than the rest together, so that is bounded.
+
+    :raises Unjudgeable: it is too broken.
+    """
+    raw = text.encode("ascii")
+    if len(raw) <= _SHORT:
+        return _parser().parse(raw).root_node
+    weight, left = 1 + (len(raw) >> 10), MAX_MENDING
+
+    def stops(at: int, has_error: bool) -> bool:
+        nonlocal left
+        left -= weight if has_error else 0
+        return left <= 0
+
+    try:
+        tree = _parser().parse(lambda at, _: raw[at : at + _CHUNK], progress_callback=stops)
+    except ValueError:
+        _parser().reset()
+        raise Unjudgeable("a shell program that is no shell program") from None
+    return tree.root_node
 
 
 def run_shell(
@@ -112,9 +143,7 @@ class Shell:
                 raise Unjudgeable(f"a shell program of more than {MAX_SHELL_TOKENS} tokens")
             # One byte for each character, so that bytes count as characters.
             # The grammar does not know ``<>``, which writes as ``>>`` does.
-            text = _READ_WRITE.sub(">>", _NOT_ASCII.sub("x", self._text))
-            tree = _parser().parse(text.encode("ascii"))
-            root = tree.root_node
+            root = _tree(_READ_WRITE.sub(">>", _NOT_ASCII.sub("x", self._text)))
             if root.has_error or "\0" in self._text:
                 broken = [one for one in root.children if one.has_error or one.is_missing]
                 for one in broken or [root]:
@@ -191,10 +220,16 @@ class Shell:
         return self._sequence(_flat(node, "list"), pipe)
 
     def _declare(self, node: Node, pipe: Pipe | None) -> str | None:
-        if not self._assignments(node) and node.type == "declaration_command":
-            self._at(node)
-            self._rec.run(tuple(self._source(node).split()[:8]))
-        return ""
+        given = self._assignments(node)
+        if node.type != "declaration_command":
+            return ""
+        self._at(node)
+        for text in given.values():
+            index_runs(self._rec, self._state, text)
+        words = tuple(self._source(node).split()[:8])
+        if not given:
+            self._rec.run(words)
+        return listing(words) or ""
 
     def _unset(self, node: Node, pipe: Pipe | None) -> str | None:
         for child in node.named_children:
@@ -259,6 +294,8 @@ class Shell:
         if name is not None and body is not None:
             self._state.functions[self._source(name)] = (self, body)
             self._state.definitions[self._source(name)] = self._source(node)
+            if self._source(name) in _CALLED_BY_SHELL:
+                self._statement(body, None)
         return ""
 
     def _test(self, node: Node, pipe: Pipe | None) -> str | None:
@@ -375,6 +412,9 @@ class Shell:
     def _redirected(self, node: Node, pipe: Pipe | None) -> str | None:
         body = node.child_by_field_name("body")
         redirects = [child for child in node.named_children if child.type.endswith("_redirect")]
+        if body is not None and body.type == "list":  # ``a && b > out``: of the last one's output
+            *before, body = _flat(body, "list")
+            self._sequence(before, pipe)
         # ``ls > out /tests``: the grammar takes the words that follow for more destinations.
         more = [one for r in redirects for one in r.children_by_field_name("destination")[1:]]
 

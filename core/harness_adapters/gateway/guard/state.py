@@ -36,6 +36,7 @@ class State:
     def __init__(self, ledger: Ledger, *, cwd: str | None = None) -> None:
         self.home: str = ledger.home
         self.cwd: str = ledger.cwd if cwd is None else absolute(cwd, cwd=ledger.cwd, home=self.home)
+        self.workdir: str = ledger.policy.workdir
         self.variables: dict[str, str] = dict(ledger.variables)
         self.functions: dict[str, Any] = {}  # name -> its body, as the shell keeps it
         self.definitions: dict[str, str] = dict(ledger.functions)
@@ -49,7 +50,7 @@ class State:
 
     def fork(self) -> State:
         child = State.__new__(State)
-        child.home, child.cwd = self.home, self.cwd
+        child.home, child.cwd, child.workdir = self.home, self.cwd, self.workdir
         child.variables = dict(self.variables)
         child.functions = dict(self.functions)
         child.definitions = self.definitions
@@ -104,3 +105,10 @@ class State:
         if path in self._not_kept:
             raise Unjudgeable(f"{path} was written in this session, and its text was not kept")
         return self._kept_files.get(path)
+
+    def known(self, word: str) -> str | None:
+        """``text`` of the file that a word names, ``None`` also where it was not kept."""
+        if not self.files and not self._kept_files:
+            return None
+        path = self.path(word)
+        return self.files[path] if path in self.files else self._kept_files.get(path)

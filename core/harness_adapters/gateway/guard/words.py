@@ -7,6 +7,7 @@ from collections.abc import Callable
 from fnmatch import translate
 from typing import TYPE_CHECKING
 
+from harness_adapters.gateway.guard.environment import ALL
 from harness_adapters.gateway.guard.names import names
 from harness_adapters.gateway.guard.state import State
 
@@ -21,6 +22,7 @@ _HIDE = str.maketrans(_HIDDEN)
 _SHOW = str.maketrans({hidden: plain for plain, hidden in _HIDDEN.items()})
 _HOST = ("//", "@")  # what stands before a host
 _UNKNOWN_NAME = re.compile(f"{_UNKNOWN}([^{_UNKNOWN}]*){_UNKNOWN}")
+_EXPANSIONS = names("simple_expansion expansion command_substitution arithmetic_expansion")
 _MAX_FIELDS = 256
 _MAX_FIELD = 64 * 1024
 
@@ -125,8 +127,13 @@ class Words:
                 out = out.rstrip("\n") if kind == "command_substitution" else out
                 return _split(out, quoted=quoted, separators=self._separators())
             case "arithmetic_expansion":
-                for child in node.named_children:
-                    self._piece(child, quoted=True)
+                stack = list(node.named_children)
+                while stack:
+                    child = stack.pop()
+                    if child.type in _EXPANSIONS:
+                        self._piece(child, quoted=True)
+                    else:
+                        stack += child.named_children
                 return raw
             case "binary_expression" | "unary_expression" | "parenthesized_expression":
                 for child in node.named_children:
@@ -139,12 +146,7 @@ class Words:
         """Text with expansions inside double quotes."""
         out: list[str] = []
         for child in node.named_children:
-            if child.type in (
-                "simple_expansion",
-                "expansion",
-                "command_substitution",
-                "arithmetic_expansion",
-            ):
+            if child.type in _EXPANSIONS:
                 out.append(_in_string(self._text[at : child.start_byte]))
                 out.append(self._piece(child, quoted=True))
                 at = child.end_byte
@@ -184,8 +186,11 @@ class Words:
             value = self._variable(name, quoted=True)
         if item and item.isdigit() and value is not None:
             value = next(iter(value.split()[int(item[:4]) :]), "")
-        if sign == "!" and value is not None:
-            return self._variable(value, quoted=quoted)
+        if sign == "!" and rest not in ("*", "@"):
+            if value is not None and value.isidentifier():
+                return self._variable(value, quoted=quoted)
+            if not item:  # whatever variable it is that nothing tells
+                self._state.environment[ALL] = None
         operator = re.match(r":?[-=+]", rest)
         if operator:
             others = node.named_children[1:]

@@ -7,6 +7,7 @@ import re
 import shlex
 from collections.abc import Callable, Sequence
 
+from harness_adapters.gateway.guard.environment import LISTING
 from harness_adapters.gateway.guard.pipe import Pipe
 from harness_adapters.gateway.guard.programs.words import option_value, option_values, run_program
 from harness_adapters.gateway.guard.recorder import Recorder
@@ -14,6 +15,7 @@ from harness_adapters.gateway.guard.state import State
 from harness_adapters.gateway.guard.words import ansi_unescaped
 
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
+_FUNCTION = re.compile(r"BASH_FUNC_([\w.-]+)%%=(\(\).*)\Z", re.DOTALL)
 # Wrapper -> (options that take a value, operands before the command).
 _WRAPPERS: dict[str, tuple[frozenset[str], int]] = {
     "env": (frozenset(("-u", "-C", "--unset", "--chdir")), 0),
@@ -50,6 +52,7 @@ _WRAPPERS: dict[str, tuple[frozenset[str], int]] = {
     "nsenter": (frozenset(("-t", "--target")), 0),
     "setpriv": (frozenset(), 0),
     "fakeroot": (frozenset(), 0),
+    "runuser": (frozenset(("-u", "-g", "-G")), 0),
     "proot": (frozenset(("-r", "-b", "-w")), 0),
     "firejail": (frozenset(), 0),
     "faketime": (frozenset(("-f",)), 1),
@@ -104,12 +107,15 @@ def _wrapper(rec: Recorder, state: State, words: Sequence[str], pipe: Pipe | Non
         if name == "env" and word.startswith(("-S", "--split-string=")):
             text = word[2:] if word[1] == "S" else word.partition("=")[2]
             return run_program(rec, inner, " ".join([text, *rest[1:]]), pipe)
-        if name in ("flock", "script", "unshare") and word == "-c" and len(rest) > 1:
+        if name in ("flock", "script", "unshare", "runuser") and word == "-c" and len(rest) > 1:
             return run_program(rec, inner, rest[1], pipe)
         if word.startswith("-") and len(word) > 1:
             if word in ("-C", "--chdir", "-D") and len(rest) > 1 and name in ("env", "sudo"):
                 inner.cwd = inner.path(rest[1])
             del rest[: 2 if word in with_value else 1]
+        elif name == "env" and (exported := _FUNCTION.match(word)):
+            run_program(rec, inner, f"{exported.group(1)} {exported.group(2)}")
+            rest.pop(0)
         elif _ASSIGNMENT.match(word) and name in ("env", "sudo", "doas"):
             key, _, value = word.partition("=")
             inner.variables[key] = value
@@ -122,7 +128,7 @@ def _wrapper(rec: Recorder, state: State, words: Sequence[str], pipe: Pipe | Non
         else:
             break
     if not rest:
-        return None
+        return LISTING if name == "env" else None
     if name in ("nohup", "setsid", "daemonize", "systemd-run"):
         with rec.background():
             return launch(rec, inner, rest, pipe)
@@ -178,6 +184,8 @@ def _debugger(rec: Recorder, state: State, words: Sequence[str], pipe: Pipe | No
         )
         if found:
             run_program(rec, state.fork(), found.group(1).removesuffix('")'))
+        if found := re.match(r"\s*(?:python|py|script|pi)\s+(.+)", text):
+            launch(rec, state.fork(), ["python3", "-c", found.group(1)], None)
     if "--args" in words:
         return launch(rec, state.fork(), words[list(words).index("--args") + 1 :], pipe)
     return None
@@ -319,7 +327,11 @@ def _find(rec: Recorder, state: State, words: Sequence[str], pipe: Pipe | None) 
     starts = starts or ["."]
     for start in starts:
         rec.read(state, start)
-    names = [words[i + 1] for i in range(at, len(words) - 1) if words[i] in ("-name", "-iname")]
+    names = [
+        words[i + 1]
+        for i in range(at, len(words) - 1)
+        if words[i] in ("-name", "-iname") and words[i - 1] not in ("!", "-not")
+    ]
     whole = [words[i + 1] for i in range(at, len(words) - 1) if words[i] in ("-path", "-wholename")]
     found = [posixpath.join(start, "**", name) for start in starts for name in names or ["*"]]
     if whole and not names:
@@ -368,7 +380,7 @@ def _fd(rec: Recorder, state: State, words: Sequence[str], pipe: Pipe | None) ->
 Handler = Callable[[Recorder, State, Sequence[str], "Pipe | None"], "str | None"]
 HANDLERS: dict[str, Handler] = {
     **dict.fromkeys(_WRAPPERS, _wrapper), **dict.fromkeys(_RUNNERS, _runner),
-    **dict.fromkeys(("su", "runuser", "script", "nix-shell"), _given_text),
+    **dict.fromkeys(("su", "script", "nix-shell"), _given_text),
     **dict.fromkeys(("watchexec", "nodemon", "man"), _given_text),
     **dict.fromkeys(("gdb", "lldb"), _debugger),
     **dict.fromkeys(("at", "batch", "crontab"), _later),

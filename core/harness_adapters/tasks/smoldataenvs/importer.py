@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 
 from harness_adapters.errors import BadInput, BrokenTask
+from harness_adapters.tasks.new_folder import new_folder
 from harness_adapters.tasks.smoldataenvs.data import DataSource
 from harness_adapters.tasks.smoldataenvs.suite import SuiteTask, read_suite, split_of
 
@@ -101,17 +101,10 @@ def import_suite(
     :raises BadInput: it is no suite, ``out`` is not a new folder, or no task could be had.
     """
     name = name or suite.absolute().name
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise BadInput(f"{out} exists and is not an empty folder; name a new one")
-    tasks, broken = read_suite(suite)
-    chosen = tasks[:limit]
     written: list[str] = []
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        draft = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
-    except OSError as error:
-        raise BadInput(f"cannot write {out}: {error.strerror}") from None
-    try:
+    with new_folder(out) as draft:
+        tasks, broken = read_suite(suite)
+        chosen = tasks[:limit]
         for number, task in enumerate(chosen, 1):
             folder = draft / task.name
             try:
@@ -125,11 +118,6 @@ def import_suite(
         if not written:
             more = f" (and {len(broken) - 1} more)" if len(broken) > 1 else ""
             raise BadInput(f"no task could be imported: {broken[0]}{more}")
-        draft.chmod(0o755)
-        draft.rename(out)
-    except BaseException:
-        shutil.rmtree(draft, ignore_errors=True)
-        raise
     return Imported(written=written, broken=broken)
 
 

@@ -43,6 +43,14 @@ class SuiteTask:
     seconds: float
 
 
+def is_suite(root: Path) -> bool:
+    """Whether a task there comes with its gold answer, as only these suites do."""
+    manifest = _manifest(root)
+    return any(
+        _golds(_toml(folder), manifest.get(name, {})) for name, folder in _folders(root).items()
+    )
+
+
 def read_suite(root: Path) -> tuple[list[SuiteTask], list[BrokenTask]]:
     """Every task of a suite in the order of its names, and those that cannot be used.
 
@@ -94,14 +102,9 @@ def _read(name: str, folder: Path, row: Mapping[str, Any]) -> SuiteTask:
     path = folder / "task.toml"
     if not _NAME.fullmatch(name):
         raise BrokenTask(f"{folder}: {name!r} is no name of a task")
-    try:
-        toml = tomllib.loads(read_text(path, max_bytes=MAX_BYTES))
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise BrokenTask(f"{path}: not valid TOML: {error}") from None
-    metadata = _table(toml, "metadata")
-    graded, seen = _table(toml, "verifier", "env"), _table(toml, "environment", "env")
-    golds = [metadata.get("gold_answer"), graded.get("EXPECTED_ANSWER"), row.get("gold_answer")]
-    gold = {_text(one) for one in golds if one is not None and _text(one)}
+    toml = _toml(folder)
+    metadata, seen = _table(toml, "metadata"), _table(toml, "environment", "env")
+    gold = _golds(toml, row)
     if not gold:
         raise BrokenTask(f"{path}: no gold answer ([metadata] gold_answer, EXPECTED_ANSWER)")
     if len(gold) > 1:
@@ -121,6 +124,20 @@ def _read(name: str, folder: Path, row: Mapping[str, Any]) -> SuiteTask:
         prefix=_literal(seen.get("BUCKET_PREFIX")),
         seconds=float(seconds) if isinstance(seconds, int | float) else DEFAULT_SECONDS,
     )
+
+
+def _toml(folder: Path) -> Mapping[str, Any]:
+    path = folder / "task.toml"
+    try:
+        return tomllib.loads(read_text(path, max_bytes=MAX_BYTES))
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise BrokenTask(f"{path}: not valid TOML: {error}") from None
+
+
+def _golds(toml: Mapping[str, Any], row: Mapping[str, Any]) -> set[str]:
+    metadata, graded = _table(toml, "metadata"), _table(toml, "verifier", "env")
+    golds = [metadata.get("gold_answer"), graded.get("EXPECTED_ANSWER"), row.get("gold_answer")]
+    return {_text(one) for one in golds if one is not None and _text(one)}
 
 
 def _manifest(root: Path) -> dict[str, Mapping[str, Any]]:

@@ -13,7 +13,12 @@ from harness_adapters.gateway.guard.programs import (
     network,
     text_tools,
 )
-from harness_adapters.gateway.guard.programs.words import Handler, Words, path_operands
+from harness_adapters.gateway.guard.programs.others import (
+    follow_unknown,
+    note_addresses,
+    note_outputs,
+)
+from harness_adapters.gateway.guard.programs.words import Handler, Words
 from harness_adapters.gateway.guard.recorder import Recorder
 from harness_adapters.gateway.guard.state import State
 
@@ -43,4 +48,7 @@ def follow(rec: Recorder, state: State, name: str, words: Words, pipe: Pipe | No
     if handler := _HANDLERS.get(name):
         handler(rec, state, words, pipe)
     else:
-        path_operands(rec, state, words[1:])
+        follow_unknown(rec, state, name, words)
+    if len(words) > 1:
+        note_outputs(rec, state, words)
+        note_addresses(rec, name, words)

@@ -51,6 +51,8 @@ def _tar(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
             chosen.append(word)
             if making:
                 rec.read(inner, word)
+                if "--remove-files" in longs:
+                    rec.remove(inner, word, tree=True)
         elif name in ("-C", "--directory"):
             inner.cwd = inner.path(value)
             rec.read(state, inner.cwd)
@@ -65,7 +67,7 @@ def _tar(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
     if making:
         recursive_root(rec, inner, chosen)
     elif not listing:
-        for word in chosen or (["**"] if inner.cwd != state.cwd else []):
+        for word in chosen or (["**"] if inner.cwd not in (state.cwd, state.workdir) else []):
             rec.write(inner, word)
 
 
@@ -76,20 +78,28 @@ def _zip(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
     for word in found[1:]:
         rec.read(state, word)
     recursive_root(rec, state, found[1:])
+    for word in found[1:] if any(re.match(r"-\w*m|--move", word) for word in words[1:]) else ():
+        rec.remove(state, word, tree=True)
     if (test := option_value(words, "-TT", "--unzip-command")) is not None:
         run_program(rec, state.fork(), test)
 
 
 def _unpack(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
     name = posixpath.basename(words[0])
-    found = operands(words, ("-d", "-x", "-P", "-D", "-o"))
+    found = operands(words, ("-d", "-x", "-P", "-D", "-o") if name != "unzip" else ("-d", "-P"))
+    if name == "cpio" and found and "p" in "".join(words[1:2]):
+        rec.write(state, f"{found[-1].rstrip('/')}/**")
+    if name == "cpio" and pipe is not None and pipe.text and "o" in "".join(words[1:2]):
+        for word in pipe.text.split()[:64]:
+            rec.read(state, word)
     folder = option_value(words, "-d", "-D", "--directory")
     joined = next((word[2:] for word in words[1:] if name == "7z" and word[:2] == "-o"), None)
     inner = state.fork()
     if folder or joined:
         inner.cwd = inner.path(folder or joined or ".")
-        if inner.cwd != state.cwd:
-            rec.write(inner, "**")
+    looks = any(re.match(r"-[a-zA-Z]*[lptvZ]", word) for word in words[1:]) and name == "unzip"
+    if inner.cwd != state.workdir and name != "dpkg-deb" and not looks:
+        rec.write(inner, "**")
     for word in found[:2] if name in ("7z", "7za") else found[:1]:
         rec.read(state, word)
     for word in found[1:] if name == "unzip" else ():

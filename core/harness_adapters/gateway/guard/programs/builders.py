@@ -26,6 +26,14 @@ _RENEWS = re.compile(
     r"|update-goldens?|approve|accept|bless|overwrite-expected|record-mode=(?:rewrite|all)"
     r"|inline-snapshot=(?:fix|create|update|trim)(?:,\w+)*|gen-files|regenerate)(?:=true)?\Z"
 )
+_PROGRAM = re.compile(r"[a-z][\w.-]*(?:@[\w.^~-]+)?")
+_MAKE_VARIABLE = re.compile(r"(?<!\$)\$[({]([A-Z][A-Z0-9_]{3,60})[)}]")
+_MAX_SOURCE = 64 * 1024
+# Files that a source takes in while it is compiled.
+_TAKES_IN = re.compile(
+    r"(?:#\s*(?:include|embed)|\.incbin|//go:embed|include_(?:str|bytes)!\s*\(|include!\s*\()"
+    r"\s*\"?([/.][^\s\"<>)]{1,500})"
+)
 _RENEWING_VARIABLES = (
     "UPDATE_SNAPSHOTS", "UPDATE_GOLDEN", "UPDATE_EXPECT", "INSTA_UPDATE", "BLESS",
     "SNAPSHOT_UPDATE", "REGEN", "REGENERATE", "UPDATE_FIXTURES", "INSTA_FORCE_UPDATE", "TRYBUILD",
@@ -45,6 +53,8 @@ def _make(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
             texts.append(text)
     inner = state.fork()
     inner.cwd = state.path(folder)
+    for name in _MAKE_VARIABLE.findall("\n".join(texts)):
+        state.environment[name] = None
     for text in texts:
         recipe = [
             line.strip().lstrip("@-+")
@@ -82,6 +92,9 @@ def _npm(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
                 for w in words[3:]
             ),
         )
+        for word in words[3:]:  # whoever runs the script later runs this
+            if word.startswith("scripts."):
+                run_program(rec, state.fork(), word.partition("=")[2])
     else:
         _managers(rec, state, words, pipe)
 
@@ -89,6 +102,26 @@ def _npm(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
 def _npx(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
     if (text := option_value(words, "-c", "--call")) is not None:
         run_program(rec, state.fork(), text)
+    _package_run(rec, state, words, pipe)
+    _managers(rec, state, words, pipe)
+
+
+def _package_run(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
+    """``npx PROGRAM ...``, ``uvx PROGRAM ...``: the program by the name of its package."""
+    from harness_adapters.gateway.guard.launch import launch
+
+    rest = [word for word in words[1:] if word != "run" or words[0] == "npx"]
+    while rest and rest[0].startswith("-"):
+        option = rest.pop(0)
+        if option in ("-p", "--package", "--from", "--with", "--registry", "-w") and rest:
+            rest.pop(0)
+    if rest and _PROGRAM.fullmatch(rest[0]):
+        launch(rec, state.fork(), [rest[0].partition("@")[0], *rest[1:]], pipe)
+
+
+def _uvx(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
+    if posixpath.basename(words[0]) in ("uvx", "bunx") or "run" in words[1:2]:
+        _package_run(rec, state, words, pipe)
     _managers(rec, state, words, pipe)
 
 
@@ -139,6 +172,8 @@ def _compile(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> No
         if word.startswith(("-I", "-L")) and len(word) > 2:
             rec.read(state, word[2:])
     text = "\n".join(text for text in texts if text)
+    for one in _TAKES_IN.findall(text[:_MAX_SOURCE]):
+        rec.read(state, one)
     rec.write(
         state, option_value(words, "-o", "--output") or "a.out", text and f"#!program\n{text}"
     )
@@ -148,6 +183,8 @@ def _builds(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> Non
     """``setup.py``, ``go run``, ``cargo run``: sources of this session that they run."""
     from harness_adapters.gateway.guard.other_code import follow_other_code
 
+    if "-" in words and pipe is not None and pipe.text:
+        follow_other_code(rec, state.fork(), pipe.text)
     for word in operands(words)[1:]:
         if (text := state.text(state.path(word))) is not None:
             rec.read(state, word)
@@ -158,7 +195,7 @@ def _builds(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> Non
 HANDLERS: dict[str, Handler] = {
     **dict.fromkeys(packages.MANAGERS, _managers),
     **dict.fromkeys(("npm", "pnpm", "yarn", "bun"), _npm),
-    "npx": _npx, "make": _make, "gmake": _make, "just": _make,
+    "npx": _npx, "uvx": _uvx, "bunx": _uvx, "pipx": _uvx, "make": _make, "gmake": _make, "just": _make,
     **dict.fromkeys(
         ("pytest", "py.test", "jest", "vitest", "mocha", "ava", "tox", "nox", "rspec", "phpunit",
          "unittest", "ctest", "bats"),

@@ -5,7 +5,8 @@ from __future__ import annotations
 import posixpath
 import re
 
-from harness_adapters.gateway.guard.patches import follow_patch
+from harness_adapters.gateway.guard.hosts import host_of_operand, host_of_url, hosts_of_urls
+from harness_adapters.gateway.guard.patches import follow_patch, note_diffed
 from harness_adapters.gateway.guard.pipe import Pipe
 from harness_adapters.gateway.guard.programs.words import (
     Handler,
@@ -27,6 +28,8 @@ _VIM_SYSTEM = re.compile(r"\bsystem(?:list)?\(\s*['\"]([^'\"]+)['\"]")
 _VIM_FILES = re.compile(
     r"\b(readfile|writefile|delete|rename)\([^)]*?['\"]([^'\"]+)['\"]\s*(?:,|\))"
 )
+_TRAMP = re.compile(r"/(?:ssh|scpx?|sftp|ftp|rsync|plink):(?:[^@:/]+@)?([\w.-]+):")
+_ELISP_NET = re.compile(r"\(\s*(?:url-|eww|browse-url|package-|open-network|request)")
 _ELISP = re.compile(
     r"\((shell-command|shell-command-to-string|delete-file|find-file|write-file|write-region)[^\"]*\"([^\"]+)\""
 )
@@ -55,7 +58,11 @@ def _vim(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
         _script(rec, state, script)
     looks = posixpath.basename(words[0]) in ("view", "vimdiff")
     for word in operands(words, ("-c", "--cmd", "-S", "-u", "-s")):
-        if word[:1] != "+":
+        if found := _TRAMP.match(word):
+            rec.connect(host_of_operand(found.group(1)), address=word)
+        elif host := host_of_url(word):
+            rec.connect(host, address=word)
+        elif word[:1] != "+":
             (rec.read if looks else rec.write)(state, word)
 
 
@@ -68,8 +75,13 @@ def _ed(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
 
 def _emacs(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
     for word in operands(words, ("--eval", "-l", "-f", "--load", "--funcall")):
-        rec.write(state, word)
+        if found := _TRAMP.match(word):
+            rec.connect(host_of_operand(found.group(1)), address=word)
+        else:
+            rec.write(state, word)
     for script in option_values(words, "--eval", "--execute"):
+        for url, host in hosts_of_urls(script) if _ELISP_NET.search(script) else ():
+            rec.connect(host, address=url)
         for verb, text in _ELISP.findall(script):
             if verb.startswith("shell"):
                 run_program(rec, state.fork(), text)
@@ -81,7 +93,15 @@ def _replacers(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> 
     """``sd``, ``comby``, ``ast-grep``, ``rpl``: all that they are given may be rewritten."""
     name = posixpath.basename(words[0])
     found = operands(words, ("-p", "-r", "-l", "--pattern", "--rewrite", "--lang", "-e"))
-    skip = {"sd": 2, "rpl": 2, "comby": 2, "fastmod": 2, "codemod": 2, "rename": 1}.get(name, 1)
+    skip = {
+        "sd": 2,
+        "rpl": 2,
+        "comby": 2,
+        "fastmod": 2,
+        "codemod": 2,
+        "rimraf": 0,
+        "del-cli": 0,
+    }.get(name, 1)
     for word in found[skip:]:
         rec.write(state, word)
 
@@ -104,6 +124,7 @@ def _patch(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None
         follow_patch(rec, inner, text)
     elif pipe is not None and not pipe.source.startswith("< "):
         rec.unparsed(pipe.source)
+        note_diffed(rec, inner, pipe)
 
 
 def _apply_patch(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
@@ -113,9 +134,13 @@ def _apply_patch(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -
 
 
 HANDLERS: dict[str, Handler] = {
-    **dict.fromkeys(("vim", "vi", "nvim", "ex", "view", "vimdiff"), _vim),
+    **dict.fromkeys(
+        ("vim", "vi", "nvim", "ex", "view", "vimdiff", "vim.tiny", "vim.basic", "vim.nox"), _vim
+    ),
     "ed": _ed, "red": _ed, "nano": _ed, "pico": _ed, "micro": _ed,
     "emacs": _emacs, "emacsclient": _emacs,
-    **dict.fromkeys(("sd", "rpl", "comby", "fastmod", "codemod", "rename", "ast-grep"), _replacers),
+    **dict.fromkeys(
+        ("sd", "rpl", "comby", "fastmod", "codemod", "rename", "prename", "ast-grep", "sg",
+         "rimraf", "del-cli", "replace-in-file"), _replacers),
     "patch": _patch, "apply_patch": _apply_patch, "applypatch": _apply_patch,
 }  # fmt: skip

@@ -24,7 +24,7 @@ _READERS = names(
     sha1sum sha224sum sha256sum sha512sum b2sum diff cmp comm paste base64 base32 zcat bzcat
     xzcat ls tree du realpath readlink column fold cksum rev fmt expand join bat
     batcat eza exa dir vdir lsattr getfacl test [ [[ open xdg-open nm objdump readelf iconv
-    inotifywait fswatch zless pr split csplit shuf
+    inotifywait fswatch zless pr split csplit shuf Get-Content Get-ChildItem Get-Item
     """
 )
 _OPTION_VALUES = {
@@ -32,24 +32,33 @@ _OPTION_VALUES = {
     "sort": ("-k", "-t", "-S", "-o"), "fold": ("-w",), "tree": ("-L", "-I", "-P", "-o"),
     "ls": ("-I",), "du": ("-d",), "xxd": ("-l", "-s", "-c"), "od": ("-A", "-t", "-N", "-j"),
     "stat": ("-c", "-f"), "touch": ("-d", "-t", "-r"), "truncate": ("-s", "-r"), "paste": ("-d",),
-    "column": ("-s", "-t"), "mkdir": ("-m",), "shred": ("-n", "-s"), "fallocate": ("-l", "-o"),
+    "column": ("-s", "-o", "-N", "-c"), "mkdir": ("-m",), "shred": ("-n", "-s"), "fallocate": ("-l", "-o"),
     "iconv": ("-f", "-t", "-o"), "inotifywait": ("-e", "-t", "--format"), "split": ("-l", "-b"),
 }  # fmt: skip
 _MODE = re.compile(r"-[rwxXstugo]*[wxXst]+\Z|--reference=")
 _KEEP_TEXT = frozenset(("touch", "chmod", "chown", "chgrp", "setfacl", "chattr"))
 _RECURSIVE = re.compile(r"-[a-zA-Z]*[rR]|--recursive")
 _HEAD_OPERAND = frozenset(("chmod", "chown", "chgrp", "chattr"))  # what to set comes first
-_REMOVERS = frozenset(("rm", "unlink", "shred", "rmdir", "trash", "srm", "wipe", "trash-put"))
+_REMOVERS = frozenset(
+    ("rm", "unlink", "shred", "rmdir", "trash", "srm", "wipe", "trash-put", "Remove-Item")
+)
 _WRITERS = names(
     """
     touch truncate chmod chown chgrp sponge dos2unix unix2dos setfacl chattr
-    mkfifo mknod fallocate strip
+    mkfifo mknod fallocate strip setfattr patchelf setcap Set-Content Add-Content Clear-Content
+    Out-File New-Item
     """
 )
 _FORMATTERS = names(
     """
     black isort autopep8 yapf gofmt rustfmt autoflake ruff prettier eslint 2to3 pyupgrade
     clang-format shfmt biome gofumpt goimports autopep8 docformatter codespell rubocop
+    """
+)
+_ASKED_TO_WRITE = names(
+    """
+    ruff prettier eslint 2to3 clang-format shfmt biome rubocop autopep8 yapf gofmt gofumpt goimports
+    autoflake docformatter codespell
     """
 )
 _COPY_VALUES = ("-t", "-m", "-o", "-g", "-S", "--exclude", "--include", "-e", "--rsh", "-P", "-i")
@@ -77,12 +86,16 @@ def _readers(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> No
     if name in ("uniq", "xxd", "split", "csplit"):
         for word in operands(words, _OPTION_VALUES.get(name, ()))[1:2]:
             rec.write(state, word)
+    for word in words[1:]:  # ``--files0-from=LIST``
+        option, equals, value = word.partition("=")
+        if equals and option[:2] == "--" and looks_like_path(value):
+            rec.read(state, value)
     if name in ("inotifywait", "fswatch"):
         rec.wait()
 
 
 def _removers(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
-    tree = words[0].endswith("rm") and is_recursive(words)
+    tree = words[0].endswith(("rm", "Item")) and (is_recursive(words) or "-Recurse" in words)
     for word in operands(words):
         rec.remove(state, word, tree=tree)
 
@@ -100,10 +113,21 @@ def _writers(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> No
 def _formatters(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
     name = posixpath.basename(words[0])
     changes = {"--check", "--diff", "-l", "-d", "--list-different"}.isdisjoint(words)
-    if name in ("ruff", "prettier", "eslint", "2to3", "clang-format", "shfmt", "biome", "rubocop"):
-        asked = {"--fix", "-w", "--write", "-i", "format", "--fix-only", "-a", "-A"}
+    if name in _ASKED_TO_WRITE:
+        asked = {
+            "--in-place",
+            "--inplace",
+            "--fix",
+            "-w",
+            "--write",
+            "-i",
+            "format",
+            "--fix-only",
+            "-a",
+            "-A",
+        }
         changes = changes and not asked.isdisjoint(words)
-    for word in operands(words, ("-i", "--line-length", "-l", "-c", "--config")):
+    for word in operands(words, ("--line-length", "-l", "-c", "--config")):
         if changes and word not in ("format", "check"):
             rec.touch(state, word)
         elif looks_like_path(word):
@@ -148,7 +172,7 @@ def _copy(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
             rec.remove(state, source)
         base = posixpath.basename(source.rstrip("/"))
         place = posixpath.join(target, base) if into else target
-        if name == "ln":
+        if name in ("ln", "link"):
             _link(rec, state, words, source, place)
         else:
             whole = source.endswith(("/", "/.")) or (name == "rsync" and is_recursive(words))
@@ -193,7 +217,7 @@ def _mount(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None
     """What is mounted over a folder stands there from then on."""
     found = operands(words, ("-t", "-o", "-L", "-U"))
     if len(found) > 1:
-        if host := remote_of(found[0]):
+        if host := remote_of(found[0].removeprefix("//").replace("/", ":", found[0][:2] == "//")):
             rec.connect(host)
         else:
             rec.read(state, found[0])
@@ -212,7 +236,9 @@ HANDLERS: dict[str, Handler] = {
     **dict.fromkeys(_REMOVERS, _removers),
     **dict.fromkeys(_WRITERS, _writers),
     **dict.fromkeys(_FORMATTERS, _formatters),
-    **dict.fromkeys(("cp", "mv", "ln", "install", "rsync", "scp", "rcp"), _copy),
+    **dict.fromkeys(
+        ("cp", "mv", "ln", "link", "install", "rsync", "scp", "rcp", "Copy-Item", "Move-Item"), _copy
+    ),
     "tee": _tee, "dd": _dd, "mkdir": _mkdir, "mount": _mount, "umount": _mount,
     "sleep": _sleep, "usleep": _sleep,
 }  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from harness_adapters.gateway.guard.hosts import host_of_operand, host_of_url, hosts_in
-from harness_adapters.gateway.guard.patches import follow_patch
+from harness_adapters.gateway.guard.patches import follow_patch, note_diffed
 from harness_adapters.gateway.guard.pipe import Pipe
 from harness_adapters.gateway.guard.programs.words import (
     Handler,
@@ -20,6 +20,10 @@ from harness_adapters.gateway.guard.state import State
 
 _GLOBAL_VALUES = ("-C", "-c", "--git-dir", "--work-tree", "--exec-path", "--namespace")
 _VALUES = ("-m", "-F", "-b", "-B", "-n", "--author", "--date", "-S", "-G", "--message", "-x")
+_SCP = re.compile(r"(?:[\w-]+\.)+[a-z]{2,}:(?!/)[\w~./-]+\Z")
+_FOREIGN = frozenset(
+    ("svn", "lfs", "p4", "subtree", "http-fetch", "fetch-pack", "send-pack", "cvsimport")
+)
 _REMOTE = frozenset(("clone", "ls-remote", "fetch", "pull", "push", "remote", "submodule"))
 # Variables and settings that name a program.
 _PROGRAM_SETTING = re.compile(
@@ -32,9 +36,18 @@ _PROGRAM_VARIABLES = (
     "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "GIT_PAGER", "GIT_SSH_COMMAND", "GIT_EXTERNAL_DIFF",
     "GIT_ASKPASS", "GIT_PROXY_COMMAND",
 )  # fmt: skip
+_ADDRESS_SETTING = re.compile(
+    r"(?:https?|remote)\..*?\.?(?:proxy|url|pushurl)\Z|core\.gitproxy\Z|lfs\.url\Z", re.IGNORECASE
+)
+# What makes git do something else than it does by itself.
+_CHANGES_GIT = re.compile(
+    r"core\.(?:hookspath|fsmonitor|attributesfile|excludesfile|worktree)=|init\.templatedir="
+    r"|diff\.external=|(?:diff|merge|filter)\..+\.(?:textconv|command|driver|clean|smudge|process)=",
+    re.IGNORECASE,
+)
 _FILTERS = (
     "--tree-filter", "--index-filter", "--env-filter", "--msg-filter", "--commit-filter",
-    "--exec", "-x", "--extcmd", "--upload-pack", "--receive-pack",
+    "--exec", "-x", "--extcmd", "--upload-pack", "--receive-pack", "--open-files-in-pager",
 )  # fmt: skip
 
 
@@ -65,9 +78,15 @@ def _git(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
         return
     for program in option_values(rest, *_FILTERS):
         run_program(rec, inner.fork(), program)
+    for word in rest[1:] if command == "grep" else ():
+        if word.startswith("-O") and len(word) > 2:
+            run_program(rec, inner.fork(), word[2:])
     found = operands(rest, _VALUES)
     if command in _REMOTE:
         _remote(rec, inner, command, rest, found)
+    elif command in _FOREIGN:
+        for word in found:
+            rec.connect(host_of_url(word), address=word)
     elif follow := _COMMANDS.get(command):
         follow(rec, inner, rest, pipe)
     else:
@@ -91,7 +110,9 @@ def _setting(rec: Recorder, state: State, setting: str, aliases: dict[str, str])
 def _remote(rec: Recorder, state: State, command: str, rest: Words, found: list[str]) -> None:
     sends = command == "push"
     for word in found:
-        if host := host_of_url(word) or ("@" in word and host_of_operand(word)):
+        if host := host_of_url(word) or (
+            ("@" in word or _SCP.match(word)) and host_of_operand(word)
+        ):
             if command != "remote" or "add" in rest or "set-url" in rest:
                 rec.connect(host, sends=sends)
         elif word.startswith(("/", "~")) or (command == "clone" and "/" in word):
@@ -112,6 +133,10 @@ def _apply(rec: Recorder, state: State, rest: Words, pipe: Pipe | None) -> None:
     for text in texts:
         if text is not None and not checks:
             follow_patch(rec, state, text)
+    if pipe is not None and pipe.text is None and not checks:  # ``git diff OTHER -- PATH | git apply``
+        note_diffed(rec, state, pipe)
+    for word in option_values(rest, "--include", "--directory"):
+        rec.touch(state, word)
 
 
 def _remove(rec: Recorder, state: State, rest: Words, pipe: Pipe | None) -> None:
@@ -134,7 +159,34 @@ def _checkout(rec: Recorder, state: State, rest: Words, pipe: Pipe | None) -> No
         if revision in (None, "HEAD", "@"):
             rec.read(state, word)
         else:
-            rec.write(state, word)
+            rec.write(state, f"{word.rstrip('/')}/**" if word in (".", "./", ":/") else word)
+
+
+def _index(rec: Recorder, state: State, rest: Words, pipe: Pipe | None) -> None:
+    """``update-index``: what git takes for unchanged, or puts in without the file."""
+    changes = ("--skip-worktree", "--assume-unchanged", "--chmod", "--cacheinfo", "--force-remove")
+    if any(word.startswith(changes) for word in rest):
+        for word in operands(rest):
+            for piece in word.split(","):
+                rec.touch(state, piece)
+
+
+def _clean(rec: Recorder, state: State, rest: Words, pipe: Pipe | None) -> None:
+    if any(re.match(r"-\w*[nX]|--dry-run", word) for word in rest):
+        return
+    for word in operands(rest, ("-e", "--exclude")):
+        rec.remove(state, word, tree=True)
+
+
+def _sparse(rec: Recorder, state: State, rest: Words, pipe: Pipe | None) -> None:
+    """All that is not named goes away."""
+    if rest[1:2] and rest[1] in ("set", "init", "add"):
+        rec.remove(state, ".", tree=True)
+
+
+def _read_tree(rec: Recorder, state: State, rest: Words, pipe: Pipe | None) -> None:
+    if any(word not in ("HEAD", "@") for word in operands(rest)):
+        rec.remove(state, ".", tree=True)
 
 
 def _commit(rec: Recorder, state: State, rest: Words, pipe: Pipe | None) -> None:
@@ -150,12 +202,29 @@ def _bisect(rec: Recorder, state: State, rest: Words, pipe: Pipe | None) -> None
 
 
 def _config(rec: Recorder, state: State, rest: Words, pipe: Pipe | None) -> None:
-    found = operands(rest, ("-f", "--file"))
-    for word in found[1:]:
+    found = operands(rest, ("-f", "--file", "--type", "--default"))
+    for word in found:
         for host in hosts_in(word) if word.startswith("url.") else ():
             rec.connect(host, address=word)  # ``url.X.insteadOf``: where addresses lead instead
-    if len(found) > 2:
-        _setting(rec, state, f"{found[1]}={found[2]}", {})
+    verb = ("set", "add", "get", "unset", "replace-all")
+    key, *values = found[1:] if found[:1] and found[0] in verb else found or [""]
+    if not values:
+        return
+    value = values[0]
+    setting = f"{key}={value}"
+    aliases: dict[str, str] = {}
+    _setting(rec, state, setting, aliases)
+    for program in aliases.values():  # whoever uses it later runs it
+        run_program(rec, state.fork(), program)
+    if _ADDRESS_SETTING.match(key):
+        rec.connect(host_of_operand(value), address=value)
+    if _CHANGES_GIT.match(setting):
+        everywhere = {"--global", "--system"} & set(rest)
+        place = "~/.gitconfig" if "--global" in everywhere else "/etc/gitconfig"
+        section, _, name = key.rpartition(".")
+        rec.write(
+            state, place if everywhere else ".git/config", f"[{section}]\n\t{name} = {value}\n"
+        )
 
 
 def _worktree(rec: Recorder, state: State, rest: Words, pipe: Pipe | None) -> None:
@@ -176,6 +245,7 @@ _COMMANDS: dict[str, Handler] = {
     "apply": _apply, "am": _apply, "rm": _remove, "mv": _remove,
     "checkout": _checkout, "restore": _checkout, "commit": _commit, "tag": _commit,
     "notes": _commit, "bisect": _bisect, "config": _config, "worktree": _worktree,
+    "update-index": _index, "clean": _clean, "sparse-checkout": _sparse, "read-tree": _read_tree,
     "show": _show, "diff": _show, "log": _show,
 }  # fmt: skip
 HANDLERS: dict[str, Handler] = {"git": _git, "hub": _git}

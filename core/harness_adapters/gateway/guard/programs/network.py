@@ -5,7 +5,12 @@ from __future__ import annotations
 import posixpath
 import re
 
-from harness_adapters.gateway.guard.hosts import host_of_operand, host_of_url, hosts_in
+from harness_adapters.gateway.guard.hosts import (
+    host_of_operand,
+    host_of_url,
+    hosts_in,
+    is_loopback,
+)
 from harness_adapters.gateway.guard.names import names
 from harness_adapters.gateway.guard.paths import looks_like_path
 from harness_adapters.gateway.guard.pipe import Pipe
@@ -48,7 +53,10 @@ _CURL_HOSTS = (
 )  # fmt: skip
 _SENDS = ("-T", "--upload-file", "--post-file", "--body-file")
 _DATA = names("-d --data --data-binary --data-urlencode -F --form --json --data-raw")
-_LISTED_URL = re.compile(r"(?m)^\s*(?:url\s*=\s*)?\"?([a-z]+://[^\s\"]+)")
+_LISTED_URL = re.compile(r"(?m)^\s*(?:url\s*[=:]?\s*\"?([^\s\"]+)|\"?([a-z]+://[^\s\"]+))")
+_MAIL = names("mail mailx mutt neomutt sendmail ssmtp s-nail")
+_HOST_OPTIONS = {"ansible": ("-i", "--inventory"), "ansible-playbook": ("-i", "--inventory"), "iperf": ("-c",), "iperf3": ("-c",),
+                 "wireshark": ("-i",), "tshark": ("-i",)}  # fmt: skip
 _NET_VALUES = (
     "-p", "-i", "-l", "-o", "-F", "-w", "-c", "-J", "-L", "-R", "-D", "-h", "-H", "-b", "-s", "-e",
     "-P", "-W", "-q", "-X", "-t",
@@ -58,7 +66,8 @@ _NET = names(
     """
     nc ncat netcat telnet ssh ftp sftp dig nslookup host ping ping6 whois mosh traceroute tracepath
     drill delv kdig nmap masscan tftp lftp rsh rlogin fping hping3 mtr getent autossh sshpass dog
-    arping iperf iperf3 snmpget snmpwalk
+    arping iperf iperf3 snmpget snmpwalk gnutls-cli finger sshfs curlftpfs tnftp rdesktop xfreerdp
+    wscat zmap rpcinfo showmount smbget
     """
 )
 # Programs that fetch a page or file.
@@ -66,14 +75,15 @@ _FETCHERS = names(
     """
     http https xh httpie aria2c axel lynx w3m links elinks yt-dlp youtube-dl httrack wget2 curlie
     svn hg bzr darcs cvs fossil chromium google-chrome firefox websocat wscat wrk ab hey vegeta
-    cadaver puf saldl grpcurl gdown rclone
+    cadaver puf saldl grpcurl gdown rclone iwr irm Invoke-WebRequest Invoke-RestMethod wget.exe
+    Start-BitsTransfer
     """
 )
 _BY_OPTION = {
     "psql": ("-h", "--host"), "pg_dump": ("-h", "--host"), "mysql": ("-h", "--host"),
     "mysqldump": ("-h", "--host"), "redis-cli": ("-h", "-u"), "mongosh": ("--host",),
     "mongo": ("--host",), "mosquitto_pub": ("-h",), "mosquitto_sub": ("-h",),
-    "smbclient": ("-I",), "openssl": ("-connect", "-proxy"),
+    "msmtp": ("--host",), "smbclient": ("-I",), "openssl": ("-connect", "-proxy"),
     "kubectl": ("-s", "--server"), "helm": ("--repo",),
     "ldapsearch": ("-H", "-h"), "smtp-source": ("-s",), "swaks": ("--server", "-s"),
 }  # fmt: skip
@@ -83,6 +93,8 @@ _HUBS = {
     "gcloud": "storage.googleapis.com", "aws": "s3.amazonaws.com", "s3cmd": "s3.amazonaws.com",
     "s5cmd": "s3.amazonaws.com", "azcopy": "blob.core.windows.net",
     "ngrok": "ngrok.com", "cloudflared": "trycloudflare.com", "lt": "localtunnel.me",
+    "tailscale": "login.tailscale.com", "telebit": "telebit.cloud", "zerotier-cli": "zerotier.com",
+    "croc": "croc.schollz.com", "wormhole": "relay.magic-wormhole.io", "mc": "min.io",
     "localtunnel": "localtunnel.me", "bore": "bore.pub", "transfer": "transfer.sh",
 }  # fmt: skip
 _HUB_LOCAL = names(
@@ -93,9 +105,14 @@ _HUB_LOCAL = names(
 )
 _UPLOADS = names("upload cp sync put push publish create mv http tunnel tcp")
 _REGISTRIES = names("docker podman nerdctl skopeo crane buildah oras")
+_MAIL_ADDRESS = re.compile(r"[\w.+-]+@((?:[\w-]+\.)+[a-zA-Z]{2,})")
 _SOCAT = re.compile(
-    r"(?i)(?:tcp[46]?|udp[46]?|openssl|ssl|sctp|socks4a?|proxy)[\w-]*:(\[[^\]]+\]|[^:,]+)"
+    r"(?i)(?:tcp[46]?|udp[46]?|openssl|ssl|sctp|socks4a?|proxy)(?!-l)[\w-]*:(\[[^\]]+\]|[^:,]+)"
 )
+_CATS = frozenset(("nc", "ncat", "netcat"))
+_ASKS = frozenset(("ftp", "sftp", "lftp", "tftp", "telnet"))  # ``!command`` runs here
+_SSH_RUNS = re.compile(r"(?i)(?:ProxyCommand|LocalCommand|KnownHostsCommand)[= ](.+)\Z")
+_HOST_IS = re.compile(r"\bhost(?:addr)?=([\w.:-]+)")
 _SOCAT_RUNS = re.compile(r"(?i)(?:exec|system):(\"[^\"]+\"|'[^']+'|[^,]+)")
 _SOCAT_FILE = re.compile(r"(?i)(?:file|open|gopen|create):([^,]+)")
 _AFTER_UNKNOWN = re.compile(r".*[)`}]\.?|\$\w+\.?", re.DOTALL)
@@ -119,7 +136,8 @@ def _curl(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
             sends = sends or option in _SENDS
             listed = state.text(state.path(value)) if option not in _SENDS else None
             listed = pipe.text if value == "-" and pipe else listed
-            hosts += [h for url in _LISTED_URL.findall(listed or "") if (h := host_of_url(url))]
+            given = ["".join(one) for one in _LISTED_URL.findall(listed or "")]
+            hosts += [host for one in given if (host := host_of_operand(one))]
         elif option in _CURL_HOSTS:
             hosts += [host for one in value.split(",") if (host := host_of_operand(one))]
         elif option in ("-H", "--header") and value.lower().startswith("host:"):
@@ -174,6 +192,18 @@ def _net(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
             rec.connect(host_of_operand(host))
     if name in ("sshpass", "autossh") and found:
         found = found[1:]
+    for word in words[1:]:  # lists of machines, and what is to be sent
+        value = word.partition("=")[2] if word[:2] == "--" else word
+        if looks_like_path(value) and name != "ssh":
+            rec.read(state, value)
+    for program in option_values(words, "-e", "-c", "--exec", "--sh-exec") if name in _CATS else ():
+        run_program(rec, state.fork(), program)
+    for setting in option_values(words, "-o") if name in ("ssh", "sftp") else ():
+        if command := _SSH_RUNS.match(setting):
+            run_program(rec, state.fork(), command.group(1))
+    for line in (pipe.text or "").splitlines() if pipe is not None and name in _ASKS else ():
+        if line.lstrip()[:1] == "!":
+            run_program(rec, state.fork(), line.lstrip()[1:])
     for i, word in enumerate(found):
         word = word.removeprefix("@")
         host = host_of_operand(word)
@@ -184,8 +214,10 @@ def _net(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
             host = word.rpartition("@")[2]
         if host:
             rec.connect(host, sends=sends)
-            if name == "ssh" and found[i + 1 :]:
-                return  # what runs there is not run here
+            if name in ("ssh", "rsh") and found[i + 1 :]:
+                if is_loopback(host):
+                    run_program(rec, state.fork(), " ".join(found[i + 1 :]))
+                return  # what runs elsewhere is not run here
             if name not in ("dig", "nmap", "drill", "fping"):
                 return
 
@@ -208,7 +240,10 @@ def _fetchers(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> N
 
 def _by_option(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
     name = posixpath.basename(words[0])
-    for value in option_values(words, *_BY_OPTION[name]):
+    short = [option for option in _BY_OPTION[name] if len(option) == 2]
+    joined = [word[2:] for word in words[1:] if len(word) > 3 and word[:2] in short]
+    named = [found.group(1) for word in words[1:] for found in _HOST_IS.finditer(word)]
+    for value in [*option_values(words, *_BY_OPTION[name]), *joined, *named]:
         rec.connect(host_of_operand(value), sends=pipe is not None and name == "openssl")
     for word in words[1:]:
         if word.startswith("//"):
@@ -246,19 +281,45 @@ def _hub(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
     path_operands(rec, state, words[1:])
 
 
+def _mail(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
+    for word in words[1:]:
+        if found := _MAIL_ADDRESS.fullmatch(word):
+            rec.connect(host_of_operand(found.group(1)), sends=True)
+    for path in option_values(words, "-a", "-A", "--attach"):
+        rec.read(state, path)
+
+
+def _by_host_option(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
+    for value in option_values(words, *_HOST_OPTIONS[posixpath.basename(words[0])]):
+        for one in value.split(","):
+            rec.connect(host_of_operand(one))
+    path_operands(rec, state, words[1:])
+
+
 def _registry(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
     """Images, and what containers are given of this machine."""
     found = operands(words, ("-v", "--volume", "-e", "--name", "-p", "--mount", "-w", "-u", "-f"))
+    inner = state.fork()
+    inner.links = dict(state.links)
     for volume in option_values(words, "-v", "--volume"):
         place, _, options = volume.partition(":")
-        rec.read(state, place)
-        if place.startswith(("/", ".", "~")) and not options.endswith(":ro"):
-            rec.touch(state, place)
+        inside = options.partition(":")[0]
+        rec.read(state, f"{place.rstrip('/')}/**" if place == "/" else place)
+        if place.startswith(("/", ".", "~")):
+            inner.links[inside or place] = state.path(place)
+            if not options.endswith(":ro"):
+                rec.touch(state, place)
+    for value in option_values(words, "--add-host", "-H", "--host"):
+        rec.connect(host_of_operand(value.partition(":")[2] or value))
+    for given in option_values(words, "-f", "--file", "--env-file", "--secret"):
+        rec.read(state, given)
     for mount in option_values(words, "--mount"):
         for part in mount.split(","):
             if part.startswith(("source=", "src=")):
                 rec.read(state, part.partition("=")[2])
     verb = found[0] if found else ""
+    if verb == "login" and len(found) > 1:
+        rec.connect(host_of_operand(found[1]), sends=True)
     if verb in ("pull", "push", "run", "create", "copy", "export", "login", "manifest", "inspect"):
         for word in found[1:]:
             bare = word.partition("://")[2] if word.startswith("docker://") else word
@@ -268,7 +329,7 @@ def _registry(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> N
     if verb in ("exec", "run") and len(found) > 2:
         from harness_adapters.gateway.guard.launch import launch
 
-        launch(rec, state.fork(), found[2:], pipe)
+        launch(rec, inner, found[2:], pipe)
 
 
 def _sources(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
@@ -282,5 +343,6 @@ HANDLERS: dict[str, Handler] = {
     **dict.fromkeys(_NET, _net), **dict.fromkeys(_FETCHERS, _fetchers),
     **dict.fromkeys(_BY_OPTION, _by_option), "socat": _socat,
     **dict.fromkeys(_HUBS, _hub), **dict.fromkeys(_REGISTRIES, _registry),
+    **dict.fromkeys(_MAIL, _mail), **dict.fromkeys(_HOST_OPTIONS, _by_host_option),
     "add-apt-repository": _sources, "apt-add-repository": _sources,
 }  # fmt: skip

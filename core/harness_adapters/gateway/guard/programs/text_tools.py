@@ -6,6 +6,7 @@ import posixpath
 import re
 from collections.abc import Sequence
 
+from harness_adapters.gateway.guard.environment import ALL
 from harness_adapters.gateway.guard.other_code import note_environment
 from harness_adapters.gateway.guard.paths import looks_like_path
 from harness_adapters.gateway.guard.pipe import Pipe
@@ -41,6 +42,12 @@ _SQLITE_FILE = re.compile(
     r"|\b(?:readfile|attach(?:\s+database)?)\s*\(?\s*'([^']+)'",
     re.IGNORECASE,
 )
+_SQL_CHANGES = re.compile(
+    r"(?i)\b(?:update|insert\s+(?:or\s+\w+\s+)?into|delete\s+from|drop|alter|create|replace\s+into"
+    r"|vacuum)\b"
+)
+_JQ_ALL = re.compile(r"(?<![\w.$\"])(?:\$ENV|env)\b(?!\s*[.\[\":])")
+_JQ_ONE = re.compile(r"(?<![\w.])(?:\$ENV|env)\.(\w+)")
 _SQL_LITERAL = re.compile(r"'((?:/|\.\./|[a-z]+://)[^'\n]{1,500})'")
 _SQL_WRITES = re.compile(r"(?:\bto|writefile\s*\(|into\s+outfile)\s*'([^']+)'", re.IGNORECASE)
 _SQL_SHELL = re.compile(r"(?m)^\s*(?:\.(?:shell|system)|\\!|system)\s+(.+)")
@@ -134,6 +141,11 @@ def _awk(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
 
 
 def _jq(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
+    for word in words[1:]:
+        if _JQ_ALL.search(word):
+            state.environment[ALL] = None
+        for name in _JQ_ONE.findall(word):
+            state.environment[name] = None
     in_place = posixpath.basename(words[0]) == "yq" and bool({"-i", "--inplace"} & set(words))
     for word in operands(words, ("--arg", "--argjson", "--indent", "-f", "--from-file"))[1:]:
         if looks_like_path(word) or "." in word:
@@ -148,8 +160,9 @@ def _sql(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
     found = operands(words, ("-cmd", "-separator", "-init", "-c", "-e", "-h", "-U", "-d", "-f"))
     name = posixpath.basename(words[0])
     if name in ("sqlite3", "duckdb"):
+        changes = any(map(_SQL_CHANGES.search, [*found[1:], pipe.text or "" if pipe else ""]))
         for word in found[:1]:
-            rec.read(state, word)
+            (rec.write if changes else rec.read)(state, word)
     for script in option_values(words, "-init", "-f", "--file"):
         rec.read(state, script)
     texts = [*found[1:], *option_values(words, "-cmd", "-c", "-e", "--command", "--execute")]
@@ -160,7 +173,8 @@ def _sql(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
             (rec.write if writes else rec.read)(state, (one.group(2) or one.group(3)).strip("'\""))
         for path in _SQL_WRITES.findall(text):
             rec.write(state, path)
-        path_operands(rec, state, _SQL_LITERAL.findall(text))
+        literals = _SQL_LITERAL.findall(text)
+        path_operands(rec, state, [one for one in literals if name == "duckdb" or "://" not in one])
         for one in _SQL_SHELL.findall(text):
             run_program(rec, state.fork(), one)
 
