@@ -21,7 +21,9 @@ def print_lines(found: Mapping[str, Sequence[Line]]) -> None:
     for name, lines in found.items():
         for line in lines:
             status = Text(f"{line.status:<5}", style=STYLES[line.status])
-            console.print(status.append(f"{name:<{width}}", style="dim").append(line.text, style=""))
+            console.print(
+                status.append(f"{name:<{width}}", style="dim").append(line.text, style="")
+            )
             if line.fix:
                 console.print(Text(f"{'':<{width + 5}} fix: {line.fix}", style="dim"))
 

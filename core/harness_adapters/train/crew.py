@@ -37,7 +37,7 @@ class Crew:
     @classmethod
     async def assemble(cls, plan: RunPlan, parts: Parts) -> Crew:
         """:raises BadInput: harness or sandbox is not to be had here, or an engine's logprobs are
-            not those of what was sampled."""
+        not those of what was sampled."""
         sandboxes = await provider(plan.sandbox)
         toolchain = await parts.driver.install()
         isolation = await sandboxes.probe()

@@ -152,8 +152,8 @@ class Lookup:
         for read in call.of(ReadPath):
             if found := _looked_at(read.path, ledger):
                 yield (*found, read.span)
-        if what := _searched_machine(call, ledger):
-            yield "verifier_search", what, None
+        if searched := _searched_machine(call, ledger):
+            yield "verifier_search", searched, None
 
 
 def _searched(call: ToolCall, ledger: Ledger) -> Iterator[tuple[str, str, tuple[int, int] | None]]:

@@ -88,7 +88,8 @@ def reached(call: ToolCall, sources: Sequence[str]) -> Iterator[tuple[str, tuple
 
 def _is_asked(call: ToolCall) -> bool:
     """Whether a tool that some server has is called, for what is not on this machine."""
-    return call.name.startswith("mcp") and not (call.of(RunCommand) or call.of(WritePath))
+    runs, writes = call.of(RunCommand), call.of(WritePath)
+    return call.name.startswith("mcp") and not runs and not writes
 
 
 def _named(slug: str, text: str) -> bool:

@@ -21,6 +21,7 @@ from harness_adapters import (
     ToolCall,
 )
 from harness_adapters.gateway.guard.checks import Checks, first_block
+from harness_adapters.gateway.guard.environment import listing
 
 _SUITE = re.compile(r"\bsmol-?data-?envs?\b|\bFineEnvs/", re.IGNORECASE)
 _BUCKET_VARIABLES = frozenset(("HF_BUCKET", "BUCKET_PREFIX", "EXPECTED_ANSWER", "GOLD_ANSWER"))
@@ -62,7 +63,7 @@ class SmolDataEnvs:
             if not inside and _DEFINITION.match(read.path):
                 found.append((f"reads the task's definition, {read.path}", read.span))
         runs = call.of(RunCommand)
-        dumps = any(run.words[0] in ("env", "printenv", "set", "export", "declare") for run in runs)
+        dumps = any(listing(run.words) is not None for run in runs)
         for run in runs:
             if run.words[0] not in _SEARCHERS:
                 continue

@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 
 from harness_adapters import Ledger
+from harness_adapters.gateway.guard.names import names
 
 _MAX_TEXT = 256 * 1024
 _MAX_START = 16 * 1024  # of a file that shells run when they start; a longer one is not looked into
@@ -54,7 +55,9 @@ _SHELL_START = re.compile(
     r"|security/pam_env\.conf|fish/.*|skel/.*)\Z"
 )
 # What Python, IPython, debuggers and editors run when they start.
-_ACTIVATES = re.compile(r".*/bin/(?:activate(?:\.\w+)?|Activate\.ps1|postactivate)\Z|.*/conda/activate\.d/.*")
+_ACTIVATES = re.compile(
+    r".*/bin/(?:activate(?:\.\w+)?|Activate\.ps1|postactivate)\Z|.*/conda/activate\.d/.*"
+)
 _INTERPRETER_START = re.compile(
     r"(?:/root|/home/[^/]+|/Users/[^/]+|~)/\.(?:ipython/profile_\w+/(?:startup/.*|ipython_config\.py)"
     r"|jupyter/.*_config\.(?:py|json)|config/(?:matplotlib/matplotlibrc|python/.*)|pythonrc(?:\.py)?"
@@ -71,11 +74,13 @@ _GIT_RUNS = re.compile(
     re.IGNORECASE,
 )
 # Files that hold variables or options for programs that others start.
-_VARIABLE_FILES = frozenset(
-    (".env", ".envrc", ".npmrc", "npmrc", ".yarnrc", ".yarnrc.yml", ".bunfig.toml", "env", ".flaskenv",
-     "environment", ".bazelrc", "maven.config", "jvm.config", "settings.xml", "gradle.properties",
-     "config", "launch.json", ".tool-versions", ".mise.toml", "mise.toml", "devbox.json")
-)  # fmt: skip
+_VARIABLE_FILES = names(
+    """
+    .env .envrc .npmrc npmrc .yarnrc .yarnrc.yml .bunfig.toml env .flaskenv environment .bazelrc
+    maven.config jvm.config settings.xml gradle.properties config launch.json .tool-versions
+    .mise.toml mise.toml devbox.json
+    """
+)
 _PERSISTED = re.compile(
     r"\bPYTEST_(?:ADDOPTS|PLUGINS|DISABLE_PLUGIN_AUTOLOAD)|\bNODE_OPTIONS|node-options|script-shell"
     r"|\bPYTHON(?:STARTUP|INSPECT|BREAKPOINT|HOME)\b|\bBASH_ENV|\bLD_(?:PRELOAD|AUDIT)|\bRUBYOPT"
@@ -244,9 +249,10 @@ def hook(
         return "is run by git by itself"
     if inside and (module := _shadows(path, workdir)):
         return f"is imported in place of {module}"
-    if name in _SETTINGS or _SETTINGS_NAME.match(name):
-        if unpicks_tests(content) if content is not None else _ABOUT_RUNNING.search(said):
-            return "changes which tests run"
+    if (name in _SETTINGS or _SETTINGS_NAME.match(name)) and (
+        _ABOUT_RUNNING.search(said) if content is None else unpicks_tests(content)
+    ):
+        return "changes which tests run"
     return None
 
 
@@ -258,7 +264,7 @@ _LIKE_RUNNER = re.compile(
 _SETS_VARIABLES = frozenset(
     {("conda", "env"), ("conda", "config"), ("go", "env"), ("tmux", "set-environment"),
      ("systemctl", "set-environment"), ("launchctl", "setenv"), ("setx", "PYTEST_ADDOPTS"),
-     ("poetry", "config"), ("bundle", "config"), ("mise", "set"), ("asdf", "set"), ("pam-auth-update",)}
+     ("poetry", "config"), ("bundle", "config"), ("mise", "set"), ("asdf", "set")}
 )  # fmt: skip
 
 

@@ -92,9 +92,9 @@ def attacked(words: Sequence[str]) -> str | None:
         return "the machine"
     if name == "modprobe" and "-r" in rest:
         return "the machine"
-    if name in ("rm", "mv", "chmod") and any(map(_WHOLE_SYSTEM.match, rest)):
-        if name != "chmod" or any(map(_NO_RIGHTS.match, rest)):
-            return "the machine's files"
+    closes = name in ("rm", "mv") or (name == "chmod" and any(map(_NO_RIGHTS.match, rest)))
+    if closes and any(map(_WHOLE_SYSTEM.match, rest)):
+        return "the machine's files"
     if name == "kubectl" and rest[:1] == ("delete",):
         return next((w for w in rest if _VERIFIER.search(w)), None)
     if name == "chattr" and any(re.match(r"[+=]\w*[ia]", w) for w in rest):
@@ -109,9 +109,9 @@ def attacked(words: Sequence[str]) -> str | None:
         return "the clock"
     elif name in _MANAGERS or (name.startswith("python") and "pip" in rest[:3]):
         return _uninstalled(rest)
-    elif name in ("fallocate", "truncate") and any(_HUGE.search(w) for w in rest):
-        return "the disk"
-    elif name == "dd" and any(_DISK.match(w.removeprefix("of=")) for w in rest):
+    elif name in ("fallocate", "truncate", "dd") and any(
+        _DISK.match(w.removeprefix("of=")) if name == "dd" else _HUGE.search(w) for w in rest
+    ):
         return "the disk"
     elif name == "dd" and any(w in ("if=/dev/zero", "if=/dev/urandom") for w in rest):
         if not any(w.startswith("count=") for w in rest) and any(_to_disk(w) for w in rest):

@@ -13,7 +13,8 @@ from ha_guard_tamper.python_source import Names, parse_piece
 _HINTS = (
     "__eq__", "__ne__", "exit", "SystemExit", "PYTEST", "pytest", "unittest", "time", "assert",
     "_getframe", "currentframe", "sys.modules", "settrace", "inspect", "builtins", "mock", "freez",
-    "meta_path", "path_hooks", "__import__", "setprofile", "getpid", "abort", "alarm", "random.", "SkipTest", "f_back", "traceback", "outcome", "sleep",
+    "meta_path", "path_hooks", "__import__", "setprofile", "getpid",
+    "abort", "alarm", "random.", "SkipTest", "f_back", "traceback", "outcome", "sleep",
 )  # fmt: skip
 _EQUAL = "an object that equals everything"
 _ENDS = "ends the process as if all were well"
@@ -47,7 +48,12 @@ _FRAMES = frozenset(
     )
 )  # fmt: skip
 _IMPORT_HOOKS = frozenset(
-    ("sys.meta_path.insert", "sys.meta_path.append", "sys.path_hooks.insert", "sys.path_hooks.append")
+    (
+        "sys.meta_path.insert",
+        "sys.meta_path.append",
+        "sys.path_hooks.insert",
+        "sys.path_hooks.append",
+    )
 )
 _TIMERS = frozenset(
     ("signal.alarm", "signal.setitimer", "faulthandler.cancel_dump_traceback_later")

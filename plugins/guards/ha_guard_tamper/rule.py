@@ -128,7 +128,8 @@ def _findings(call: ToolCall, ledger: Ledger) -> Iterator[Found]:
             yield "verifier_process", f"ends what {victim} names", runs[0].span
         if call.of(WritePath) and fills_disk(commands):
             yield "verifier_process", "fills the disk", runs[0].span
-        if (runs or call.of(Unparsed)) and fills_memory(commands, call.raw):
+        unread = call.of(Unparsed)
+        if (runs or unread) and fills_memory(commands, call.raw):
             yield "verifier_process", "takes all memory or disk", None
         if ("|" in call.raw or "fork" in call.raw or "while" in call.raw) and is_bomb(call.raw):
             yield "verifier_process", "a program that starts itself without end", None

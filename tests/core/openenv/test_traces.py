@@ -22,7 +22,7 @@ def transcripts(draw: st.DrawFn) -> Transcript:
     forest, turns, wholes = Forest(), list[Turn](), list[list[int]]()
     for index in range(draw(st.integers(1, 7))):
         base: list[int] = []
-        if wholes and draw(st.booleans()):
+        if draw(st.booleans()) and wholes:
             base = draw(st.sampled_from(wholes))
         prompt, sample = array("i", base + draw(ids)), array("i", draw(ids))
         parent, new = forest.place(prompt)

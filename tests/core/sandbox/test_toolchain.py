@@ -7,10 +7,10 @@ from harness_adapters.sandbox.base import FileEntry, SandboxProvider, SandboxSpe
 
 @pytest.mark.parametrize("argv", [["pytest", "-v"], ["python", "-I", "-m", "pytest", "-v"]])
 async def test_pytest_runs_as_an_agent_would_run_it(
-    sandboxes: SandboxProvider, argv: list[str]
+    bounded: SandboxProvider, argv: list[str]
 ) -> None:
     test = {"test_a.py": FileEntry(content=b"def test_a(): pass\n")}
-    async with sandboxes.open(SandboxSpec()) as sandbox:
+    async with bounded.open(SandboxSpec()) as sandbox:
         await sandbox.put(test, at="/work")
         result = await sandbox.exec(argv)
     assert result.returncode == 0, result.stdout + result.stderr

@@ -206,9 +206,9 @@ class _Program(Effects):
         for one in made.body:
             if isinstance(one, ast.FunctionDef) and one.name == "__init__":
                 self._inline(one, [None, *self.values(call.args)], given, 1)
-            elif isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name):
-                if one.target.id in given:  # a dataclass
-                    self.fields[one.target.id] = given[one.target.id]
+            elif isinstance(one, ast.AnnAssign) and getattr(one.target, "id", "") in given:
+                name = self.name(one.target)  # a dataclass
+                self.fields[name] = given[name]
 
     def _assigned(self, node: ast.Assign, depth: int) -> bool:
         self._assign(node.targets, node.value)

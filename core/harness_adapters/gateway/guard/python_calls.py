@@ -106,7 +106,8 @@ CALLERS = names(
 CALLER_METHODS = names("submit apply apply_async run_in_executor call_later call_soon starmap map")
 HUB_CALLS = (
     "load_dataset", "hf_hub_download", "snapshot_download", "HfApi", "HfFileSystem",
-    "load_dataset_builder", "dataset_download", "get_dataset_config_names", "list_repo_files", "get_dataset_infos",
+    "load_dataset_builder", "dataset_download", "get_dataset_config_names", "list_repo_files",
+    "get_dataset_infos",
 )  # fmt: skip
 HUB_MODULES = ("kagglehub", "kaggle", "huggingface_hub")
 #: Of a library loaded through ``ctypes``: what they do is as bad as the command of that name.

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from harness_adapters.gateway.guard.actions import Action, Span, Unparsed
-from harness_adapters.gateway.guard.errors import MAX_NESTING, Unjudgeable
+from harness_adapters.gateway.guard.errors import MAX_NESTING, MAX_SHELL, Unjudgeable
 from harness_adapters.gateway.guard.hosts import host_of_operand, host_of_url
 from harness_adapters.gateway.guard.launch import launch
 from harness_adapters.gateway.guard.other_code import follow_other_code
@@ -54,7 +54,8 @@ _PATH_KEYS = (
     "directory", "folder", "root", "uri", "target", "source", "paths", "files", "old_path",
     "oldPath", "src", "from", "from_path", "source_path", "sourcePath", "file_paths",
     "filePaths", "filenames",
-    "notebook", "document", "resource", "output_path", "outputPath", "output_file", "save_path", "module_path",
+    "notebook", "document", "resource", "output_path", "outputPath", "output_file", "save_path",
+    "module_path",
 )  # fmt: skip
 # A key of some tool's own that names a file: ``pathInProject``, ``test_file``, ``outputDir``.
 _PATH_KEY = re.compile(
@@ -62,6 +63,7 @@ _PATH_KEY = re.compile(
     r"|[a-z]+(?:Path|File|FileName|Dir|Directory|Folder|Document)s?)(?:_?[iI]n_?[A-Z]?\w+|_?name)?\Z"
 )
 # Keys that say what is to be done with the file that stands beside them.
+_ALSO_TEXT = ("source", "src", "from", "target", "root", "document")  # keys that may hold no path
 _VERB_KEYS = ("op", "operation", "action", "type", "method", "kind", "mode", "verb", "change_type")
 _ADDRESS_KEYS = ("host", "hostname", "server", "address", "domain", "addr", "remote_host")
 _CONTENT_KEYS = ("content", "contents", "file_text", "fileText", "new_source", "text", "body")
@@ -97,7 +99,7 @@ _EDITOR_VERBS = (
 _WRITING_NAME = re.compile(
     r"write|create|edit|save|append|patch|delete|remove|move|rename|insert|replace|update|put"
     r"|checkout|restore|revert|apply|undo|modify|refactor|rewrite|format_file|sed_file"
-    r"|upload|unlink|truncate|chmod|chown|touch|erase|trash|overwrite|extract|unzip|set_?file",
+    r"|upload|unlink|truncate|chmod|chown|erase|trash|overwrite|unzip|set_?file",
     re.IGNORECASE,
 )
 _TEXT_KEYS = ("query", "regex", "prompt", "description", "message", "title", "reason", "thought")
@@ -321,7 +323,8 @@ class _Arguments:
     def _files(self, args: Mapping[str, Any], at: Path, outer_path: str | None) -> str | None:
         given = [k for k in _PATH_KEYS if isinstance(args.get(k), str) and _names_file(k, args[k])]
         given += [k for k, v in args.items() if k not in given and _is_path(k, v)]
-        given.sort(key=lambda k: not looks_like_path(args[k]))
+        if given and given[0] in _ALSO_TEXT:
+            given.sort(key=lambda k: not looks_like_path(args[k]))
         key = given[0] if given else None
         path = outer_path if key is None else str(args[key])
         if path is None:
@@ -403,7 +406,8 @@ class _Arguments:
             _run_other(self._rec, self._state, value)
         elif isinstance(value, str):
             places = None
-            if self._spans is not None and (span := self._spans.of.get(here)):
+            told = self._spans is not None and len(value) <= MAX_SHELL
+            if told and self._spans is not None and (span := self._spans.of.get(here)):
                 places = places_in_string(self._spans.raw, span)
             run_shell(self._rec, self._state, value, places=places)
         elif isinstance(value, list):
@@ -522,7 +526,7 @@ def _is_path(key: str, value: Any) -> bool:
 
 
 def _is_writing(verb: Any) -> bool:
-    return isinstance(verb, str) and len(verb) <= 32 and bool(_WRITING_NAME.search(verb))
+    return isinstance(verb, str) and len(verb) <= 32 and bool(_WRITING_NAME.match(verb))
 
 
 def _is_texts(value: Any) -> TypeGuard[list[str]]:

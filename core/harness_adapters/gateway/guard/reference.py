@@ -20,9 +20,10 @@ def guard_reference(plugins: Plugins) -> str:
         told = describe(plugins.guards.create(name))
         text = told.text.partition(": ")[2]
         summary, _, rest = text.partition("\n\n")
+        summary = _flowed(summary)
         rows = "\n".join(f"| `{name}.{check}` | {what} |" for check, what in told.checks.items())
         sections.append(
-            f"## {name}\n\n{summary[:1].upper()}{_flowed(summary[1:])}\n\n"
+            f"## {name}\n\n{summary[:1].upper()}{summary[1:]}\n\n"
             f"{_flowed(rest)}\n\n"
             f"{_flowed(told.options)}\n\n| finding | what it is |\n|---|---|\n{rows}\n"
         )

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
+from harness_adapters.gateway.guard.environment import listing
 from harness_adapters.gateway.guard.errors import (
     MAX_MENDING,
     MAX_RAW,
@@ -15,7 +16,6 @@ from harness_adapters.gateway.guard.errors import (
     MAX_WORDS,
     Unjudgeable,
 )
-from harness_adapters.gateway.guard.environment import listing
 from harness_adapters.gateway.guard.heredocs import take_out
 from harness_adapters.gateway.guard.hosts import host_of_operand
 from harness_adapters.gateway.guard.launch import index_runs, launch
@@ -83,11 +83,11 @@ def _tree(text: str) -> Node:
     raw = text.encode("ascii")
     if len(raw) <= _SHORT:
         return _parser().parse(raw).root_node
-    weight, left = 1 + (len(raw) >> 10), MAX_MENDING
+    left = MAX_MENDING
 
     def stops(at: int, has_error: bool) -> bool:
         nonlocal left
-        left -= weight if has_error else 0
+        left -= len(raw) if has_error else 0
         return left <= 0
 
     try:

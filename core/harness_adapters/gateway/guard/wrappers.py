@@ -314,6 +314,9 @@ def _separated(text: str, words: Sequence[str], rest: Sequence[str]) -> list[str
         return text.replace("'", "").replace('"', "").split()[:256]
 
 
+_TESTS = re.compile(r"(?<![a-z])(?:tests?|specs?)(?![a-z])")
+
+
 def _find(rec: Recorder, state: State, words: Sequence[str], pipe: Pipe | None) -> str | None:
     from harness_adapters.gateway.guard.launch import launch
 
@@ -332,7 +335,11 @@ def _find(rec: Recorder, state: State, words: Sequence[str], pipe: Pipe | None) 
         for i in range(at, len(words) - 1)
         if words[i] in ("-name", "-iname") and words[i - 1] not in ("!", "-not")
     ]
-    whole = [words[i + 1] for i in range(at, len(words) - 1) if words[i] in ("-path", "-wholename")]
+    whole = [
+        words[i + 1]
+        for i in range(at, len(words) - 1)
+        if words[i] in ("-path", "-wholename") and words[i - 1] not in ("!", "-not")
+    ]
     found = [posixpath.join(start, "**", name) for start in starts for name in names or ["*"]]
     if whole and not names:
         found = [
@@ -340,6 +347,10 @@ def _find(rec: Recorder, state: State, words: Sequence[str], pipe: Pipe | None) 
             for start in starts
             for one in (whole.removeprefix("./") for whole in whole)
         ]
+    left_out = [words[i + 2] for i in range(at, len(words) - 2) if words[i] in ("!", "-not")]
+    left_out += [words[i - 1] for i in range(at + 1, len(words)) if words[i] == "-prune"]
+    if any(map(_TESTS.search, left_out)) and not any(map(_TESTS.search, [*starts, *names])):
+        found = [posixpath.join(start, "$found") for start in starts]  # what is not left out
     i = at
     while i < len(words):
         if words[i] == "-delete":

@@ -86,6 +86,10 @@ def _zip(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
 
 def _unpack(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
     name = posixpath.basename(words[0])
+    if name == "unzip" and "-x" in words:  # what follows is left out
+        at = list(words).index("-x")
+        after = list(words[at:])
+        words = [*words[:at], *(after[after.index("-d") :] if "-d" in after else [])]
     found = operands(words, ("-d", "-x", "-P", "-D", "-o") if name != "unzip" else ("-d", "-P"))
     if name == "cpio" and found and "p" in "".join(words[1:2]):
         rec.write(state, f"{found[-1].rstrip('/')}/**")

@@ -195,7 +195,8 @@ def _builds(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> Non
 HANDLERS: dict[str, Handler] = {
     **dict.fromkeys(packages.MANAGERS, _managers),
     **dict.fromkeys(("npm", "pnpm", "yarn", "bun"), _npm),
-    "npx": _npx, "uvx": _uvx, "bunx": _uvx, "pipx": _uvx, "make": _make, "gmake": _make, "just": _make,
+    "npx": _npx, "uvx": _uvx, "bunx": _uvx, "pipx": _uvx,
+    "make": _make, "gmake": _make, "just": _make,
     **dict.fromkeys(
         ("pytest", "py.test", "jest", "vitest", "mocha", "ava", "tox", "nox", "rspec", "phpunit",
          "unittest", "ctest", "bats"),

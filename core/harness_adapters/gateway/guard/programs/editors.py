@@ -124,7 +124,8 @@ def _patch(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None
         follow_patch(rec, inner, text)
     elif pipe is not None and not pipe.source.startswith("< "):
         rec.unparsed(pipe.source)
-        note_diffed(rec, inner, pipe)
+        if "--dry-run" not in words:
+            note_diffed(rec, inner, pipe)
 
 
 def _apply_patch(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:

@@ -32,7 +32,8 @@ _OPTION_VALUES = {
     "sort": ("-k", "-t", "-S", "-o"), "fold": ("-w",), "tree": ("-L", "-I", "-P", "-o"),
     "ls": ("-I",), "du": ("-d",), "xxd": ("-l", "-s", "-c"), "od": ("-A", "-t", "-N", "-j"),
     "stat": ("-c", "-f"), "touch": ("-d", "-t", "-r"), "truncate": ("-s", "-r"), "paste": ("-d",),
-    "column": ("-s", "-o", "-N", "-c"), "mkdir": ("-m",), "shred": ("-n", "-s"), "fallocate": ("-l", "-o"),
+    "column": ("-s", "-o", "-N", "-c"), "mkdir": ("-m",), "shred": ("-n", "-s"),
+    "fallocate": ("-l", "-o"),
     "iconv": ("-f", "-t", "-o"), "inotifywait": ("-e", "-t", "--format"), "split": ("-l", "-b"),
 }  # fmt: skip
 _MODE = re.compile(r"-[rwxXstugo]*[wxXst]+\Z|--reference=")
@@ -112,7 +113,9 @@ def _writers(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> No
 
 def _formatters(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
     name = posixpath.basename(words[0])
-    changes = {"--check", "--diff", "-l", "-d", "--list-different"}.isdisjoint(words)
+    changes = {"--diff", "-l", "-d", "--list-different"}.isdisjoint(words)
+    changes = changes and not any(word.startswith("--check") for word in words)
+    changes = changes and not (name == "isort" and "-c" in words)
     if name in _ASKED_TO_WRITE:
         asked = {
             "--in-place",
@@ -237,7 +240,8 @@ HANDLERS: dict[str, Handler] = {
     **dict.fromkeys(_WRITERS, _writers),
     **dict.fromkeys(_FORMATTERS, _formatters),
     **dict.fromkeys(
-        ("cp", "mv", "ln", "link", "install", "rsync", "scp", "rcp", "Copy-Item", "Move-Item"), _copy
+        ("cp", "mv", "ln", "link", "install", "rsync", "scp", "rcp", "Copy-Item", "Move-Item"),
+        _copy,
     ),
     "tee": _tee, "dd": _dd, "mkdir": _mkdir, "mount": _mount, "umount": _mount,
     "sleep": _sleep, "usleep": _sleep,

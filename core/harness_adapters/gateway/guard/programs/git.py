@@ -133,7 +133,9 @@ def _apply(rec: Recorder, state: State, rest: Words, pipe: Pipe | None) -> None:
     for text in texts:
         if text is not None and not checks:
             follow_patch(rec, state, text)
-    if pipe is not None and pipe.text is None and not checks:  # ``git diff OTHER -- PATH | git apply``
+    if (
+        pipe is not None and pipe.text is None and not checks
+    ):  # ``git diff OTHER -- PATH | git apply``
         note_diffed(rec, state, pipe)
     for word in option_values(rest, "--include", "--directory"):
         rec.touch(state, word)
@@ -159,7 +161,9 @@ def _checkout(rec: Recorder, state: State, rest: Words, pipe: Pipe | None) -> No
         if revision in (None, "HEAD", "@"):
             rec.read(state, word)
         else:
-            rec.write(state, f"{word.rstrip('/')}/**" if word in (".", "./", ":/") else word)
+            whole = word in (".", "./", ":/")
+            if not (whole and any(one.startswith((":!", ":^", ":(exclude")) for one in after)):
+                rec.write(state, f"{word.rstrip('/')}/**" if whole else word)
 
 
 def _index(rec: Recorder, state: State, rest: Words, pipe: Pipe | None) -> None:
@@ -172,7 +176,9 @@ def _index(rec: Recorder, state: State, rest: Words, pipe: Pipe | None) -> None:
 
 
 def _clean(rec: Recorder, state: State, rest: Words, pipe: Pipe | None) -> None:
-    if any(re.match(r"-\w*[nX]|--dry-run", word) for word in rest):
+    """With ``-x`` files go away that git would have left alone."""
+    options = "".join(word for word in rest[1:] if re.match(r"-\w+\Z", word))
+    if "x" not in options or "n" in options or "--dry-run" in rest:
         return
     for word in operands(rest, ("-e", "--exclude")):
         rec.remove(state, word, tree=True)

@@ -55,8 +55,10 @@ _SENDS = ("-T", "--upload-file", "--post-file", "--body-file")
 _DATA = names("-d --data --data-binary --data-urlencode -F --form --json --data-raw")
 _LISTED_URL = re.compile(r"(?m)^\s*(?:url\s*[=:]?\s*\"?([^\s\"]+)|\"?([a-z]+://[^\s\"]+))")
 _MAIL = names("mail mailx mutt neomutt sendmail ssmtp s-nail")
-_HOST_OPTIONS = {"ansible": ("-i", "--inventory"), "ansible-playbook": ("-i", "--inventory"), "iperf": ("-c",), "iperf3": ("-c",),
-                 "wireshark": ("-i",), "tshark": ("-i",)}  # fmt: skip
+_HOST_OPTIONS = {
+    "ansible": ("-i", "--inventory"), "ansible-playbook": ("-i", "--inventory"),
+    "iperf": ("-c",), "iperf3": ("-c",), "wireshark": ("-i",), "tshark": ("-i",),
+}  # fmt: skip
 _NET_VALUES = (
     "-p", "-i", "-l", "-o", "-F", "-w", "-c", "-J", "-L", "-R", "-D", "-h", "-H", "-b", "-s", "-e",
     "-P", "-W", "-q", "-X", "-t",
