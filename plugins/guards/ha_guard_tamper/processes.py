@@ -205,15 +205,20 @@ _NEVER_ENDS = re.compile(
 )
 
 
+_MUCH = re.compile(r"\d{12}|<<\s*[4-9]\d")  # what any of the others needs, found quickly
+
+
 def fills_memory(commands: Sequence[Sequence[str]], text: str) -> bool:
     """Whether something that is run takes all the memory or disk there is."""
     if any(
         words[0] in ("tail", "sort", "tac", "rev") and _ENDLESS & set(words) for words in commands
     ):
         return True
-    return _NEVER_ENDS.search(text) is not None
+    may = any(sign in text for sign in ("while", "**", "$0")) or _MUCH.search(text)
+    return bool(may) and _NEVER_ENDS.search(text) is not None
 
 
+_FUNCTION = re.compile(r"\(\)\s*\{")
 _BOMB = re.compile(
     r"(?<![^\s;&|{\"])([\w:.]{1,32})\s*\(\)\s*\{[^}\n]{0,200}?\1\s*\|\s*\1\s*&|\bfork\s+while\b"
     r"|while\s+(?:true|:|\[\s*1\s*\])\s*(?:;|\\n|\n)\s*do\s+(?:(?!done|wait)[^;&\n]){1,120}&\s*(?:;|\\n|\n)?\s*done"
@@ -223,7 +228,10 @@ _BOMB = re.compile(
 
 def is_bomb(text: str) -> bool:
     """A program that starts itself without end."""
-    return _BOMB.search(text) is not None
+    starts_itself = "&" in text and (
+        "$0" in text or "while" in text or _FUNCTION.search(text) is not None
+    )
+    return (starts_itself or "fork" in text) and _BOMB.search(text) is not None
 
 
 _ALL_SEEN = re.compile(r"(?:\$\(|`)\s*(?:pidof|pgrep)\s+(?:-x\s+)?(\w+)\s*[)`]\Z")

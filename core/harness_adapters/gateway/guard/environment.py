@@ -6,6 +6,7 @@ it in pipes, variables and files, so that a search in it, or its way out, is see
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from harness_adapters.gateway.guard.names import names
@@ -23,6 +24,8 @@ _CARRIERS = names(
     socat ssh telnet mail sendmail http https xh
     """
 )
+# What variables that a search may be after are called by; rules say which of them matter.
+_WORTH_HIDING = re.compile(r"(?i)tok|key|sec|pass|api|auth|cred|pat|answer|gold|expect|reward")
 _LISTERS = names("env printenv set export declare typeset")
 
 
@@ -38,6 +41,8 @@ def note_listing(state: State, name: str, words: Sequence[str], pipe: Pipe | Non
     if name == "printenv":
         state.environment.update(dict.fromkeys(word for word in words[1:] if word[:1] != "-"))
     if name not in _SEARCHERS and name not in _CARRIERS:
+        return
+    if name in _SEARCHERS and not _WORTH_HIDING.search(" ".join(words[1:8])):
         return
     given = [word.removeprefix("@") for word in words[1:] if word[:1] != "-"]
     piped = pipe is not None and pipe.text is not None and LISTING in pipe.text

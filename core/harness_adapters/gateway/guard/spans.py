@@ -79,10 +79,14 @@ class Places:
 def places_in_string(raw: str, span: Span) -> Places:
     """From positions in a decoded JSON string to positions in ``raw``."""
     start, end = span
+    if raw.find("\\", start, end) < 0:
+        return Places(start, [])
+    there = [escape.end() for escape in _ESCAPE.finditer(raw, start, end)]
+    if raw.find("\\u", start, end) < 0:  # each is two characters for one
+        return Places(start, [(at - start - lost, at) for lost, at in enumerate(there, 1)])
+    lost = 0
     shifts: list[tuple[int, int]] = []
-    if raw.find("\\", start, end) >= 0:
-        lost = 0
-        for escape in _ESCAPE.finditer(raw, start, end):
-            lost += len(escape.group()) - 1
-            shifts.append((escape.end() - start - lost, escape.end()))
+    for escape in _ESCAPE.finditer(raw, start, end):
+        lost += len(escape.group()) - 1
+        shifts.append((escape.end() - start - lost, escape.end()))
     return Places(start, shifts)
