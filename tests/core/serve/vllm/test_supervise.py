@@ -18,6 +18,8 @@ from harness_adapters.serve.engine import open_engine, parse_engine
 FAKE = """\
 #!{python}
 import http.server, os, subprocess, sys
+if sys.argv[1] == "-c":
+    sys.exit(1)  # asked for its distribution: not the one for CPUs
 worker = subprocess.Popen(["sleep", "600"])
 open({pids!r}, "w").write(f"{{os.getpid()}} {{worker.pid}}")
 
