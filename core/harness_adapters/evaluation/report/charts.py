@@ -19,6 +19,7 @@ _TOP, _BOTTOM = 8, 46
 _CURVE = 180  # height of a curve
 _LONGEST = 30  # characters of a label
 _TICKS = 6
+_LARGEST_POWER = 300  # of ten: what lies beyond is drawn, without a tick
 _MOST_COLUMNS = 12  # of a heat map at its usual width; with more, it is wider
 
 
@@ -154,13 +155,14 @@ class _Axis:
         return [round(number * step, 10) for number in range(first, last + 1)]
 
     def _log_ticks(self) -> list[float]:
-        low, high = math.exp(self._low), math.exp(self._high)
+        first, last = (round(end / math.log(10)) for end in (self._low, self._high))
+        powers = range(max(first - 1, -_LARGEST_POWER), min(last + 1, _LARGEST_POWER) + 1)
         for digits in ((1, 1.25, 1.5, 2, 3, 4, 5, 6, 8), (1, 2, 5), (1,)):
             ticks = [
-                round(digit * 10.0**power, 10)
-                for power in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+                float(f"{digit * 10.0**power:.10g}")
+                for power in powers
                 for digit in digits
-                if low <= digit * 10.0**power <= high
+                if self._low <= math.log(digit * 10.0**power) <= self._high
             ]
             if len(ticks) <= 2 * _TICKS:
                 break

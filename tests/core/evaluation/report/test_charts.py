@@ -3,7 +3,7 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from harness_adapters.evaluation.report.charts import forest, heat_map
@@ -15,7 +15,14 @@ marks = st.builds(
 )
 
 
+def mark(hi: float) -> Mark:
+    return Mark(label="", est=None, lo=None, hi=hi, text="")
+
+
 @given(st.lists(marks, max_size=5), st.booleans())
+@example([mark(5e-324)], True)
+@example([mark(1e308)], True)
+@example([mark(1e308)], False)
 def test_whatever_the_numbers_a_forest_stays_inside_its_frame(some: list[Mark], log: bool) -> None:
     limits = (0.8, 1.25) if log else (-5.0, 5.0)
     svg = forest(Forest(title="t", axis="a", marks=tuple(some), null=1.0, log=log, limits=limits))
