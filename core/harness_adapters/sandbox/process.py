@@ -109,7 +109,7 @@ def _furnish(base: Path, spec: SandboxSpec, python: PythonToolchain) -> tuple[st
         link = _below(base, mount.target)
         link.parent.mkdir(parents=True, exist_ok=True)
         link.symlink_to(mount.source.absolute())
-    return (PROGRAMS, *(mount.target for mount in mounts))
+    return (PROGRAMS, SITE, *(mount.target for mount in mounts))
 
 
 def _below(base: Path, inside: str) -> Path:

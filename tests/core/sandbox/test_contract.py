@@ -96,6 +96,11 @@ async def test_python_and_pytest_are_there(sandbox: Sandbox) -> None:
         assert result.returncode == 0, result.stdout + result.stderr
 
 
+async def test_where_pytest_lies_can_be_named(sandbox: Sandbox) -> None:
+    """A Python that takes no folders from the environment is told."""
+    assert "pytest" in (await sh(sandbox, f"ls {sandbox.path('/opt/ha/site')}")).split()
+
+
 async def test_node_runs_under_the_limits(sandbox: Sandbox) -> None:
     if (await sandbox.exec(["sh", "-c", "command -v node"])).returncode:
         pytest.skip("this machine has no node")
