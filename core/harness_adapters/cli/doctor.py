@@ -23,8 +23,8 @@ Examples:
 def command(engine: str | None, as_json: bool) -> int:
     """Check this machine, and an engine, and say what to do.
 
-    Each line is ok, warn or fail, with the fix. Installs and changes nothing. Exit code 1 when
-    something fails.
+    Each line is ok, warn or fail, with the fix. Each harness that is installed runs one command in
+    a sandbox. Installs and changes nothing. Exit code 1 when something fails.
     """
     from harness_adapters.doctor.checks import examine
     from harness_adapters.doctor.line import Status, Subject

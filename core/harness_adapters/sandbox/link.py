@@ -12,6 +12,7 @@ from harness_adapters.sandbox.inside import wire
 
 _READ = 1 << 18
 _COMPLAINT = 4096
+_OPEN_SECONDS = 30.0
 _CLOSE_SECONDS = 10.0
 
 Receive = Callable[[int, bytes], None]
@@ -107,7 +108,10 @@ class Link:
         return cls(process, process.stdin, process.stdout, process.stderr)
 
     async def configure(self, payload: bytes) -> int:
-        """Tell the supervisor what the sandbox is; the port of its forwarder."""
+        """Tell the supervisor what the sandbox is; the port of its forwarder.
+
+        :raises InfraError: it did not make the sandbox in time.
+        """
         ready: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
 
         def receive(kind: int, answer: bytes) -> None:
@@ -119,8 +123,12 @@ class Link:
                 ready.set_exception(error)
 
         with self.channel(receive, lost) as channel:
-            await channel.send(wire.CONFIGURE, payload)
-            return int(await ready)
+            try:
+                async with asyncio.timeout(_OPEN_SECONDS):
+                    await channel.send(wire.CONFIGURE, payload)
+                    return int(await ready)
+            except TimeoutError:
+                raise InfraError(f"no sandbox within {_OPEN_SECONDS:g} s") from None
 
     async def close(self) -> None:
         """End the supervisor, and with it all that runs there; more than once is no error.

@@ -6,12 +6,10 @@ nothing of it runs or lies around when it is closed.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
-from harness_adapters.errors import InfraError
 from harness_adapters.sandbox.base import Isolation, Sandbox, SandboxSpec
 from harness_adapters.sandbox.client import SupervisedSandbox
 from harness_adapters.sandbox.configuration import Place, configuration
@@ -31,7 +29,6 @@ from harness_adapters.sandbox.toolchain import (
 NAME = "process"
 
 _START = "import sys; sys.path.append(sys.argv[1]); from inside.supervisor import main; main()"
-_OPEN_SECONDS = 30.0
 _LOST = (
     "no boundary at all: programs can read, change and reach whatever this user can",
     "files of the owner are only marked read-only",
@@ -84,11 +81,7 @@ async def _open(spec: SandboxSpec) -> AsyncIterator[Sandbox]:
             port=0,
             remove=str(base),
         )
-        try:
-            async with asyncio.timeout(_OPEN_SECONDS):
-                port = await link.configure(frame)
-        except TimeoutError:
-            raise InfraError(f"no sandbox within {_OPEN_SECONDS:g} s") from None
+        port = await link.configure(frame)
         yield SupervisedSandbox(link, spec, place, port)
 
 

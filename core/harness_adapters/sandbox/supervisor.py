@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
-from harness_adapters.errors import InfraError
 from harness_adapters.sandbox.base import MIB, SandboxSpec
 from harness_adapters.sandbox.client import SupervisedSandbox
 from harness_adapters.sandbox.configuration import Place, configuration
@@ -28,7 +25,6 @@ _MEMORY = 64 * MIB
 _PROCESSES = 64
 _PORT = 8321  # in a network namespace of its own, so no other sandbox has it
 _PLACE = Place(environment=ENVIRONMENT)
-_OPEN_SECONDS = 30.0
 
 
 def command(python: PythonToolchain) -> list[str]:
@@ -61,9 +57,5 @@ async def configure(link: Link, spec: SandboxSpec, who: Identities) -> Supervise
         port=_PORT,
         alias=0 if who.separate else who.agent,
     )
-    try:
-        async with asyncio.timeout(_OPEN_SECONDS):
-            port = await link.configure(frame)
-    except TimeoutError:
-        raise InfraError(f"no sandbox within {_OPEN_SECONDS:g} s") from None
+    port = await link.configure(frame)
     return SupervisedSandbox(link, spec, _PLACE, port)

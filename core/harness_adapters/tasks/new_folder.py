@@ -17,7 +17,8 @@ def new_folder(out: Path) -> Iterator[Path]:
 
     :raises BadInput: ``out`` exists and is not an empty folder, or cannot be written.
     """
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+    taken = out.exists() and (not out.is_dir() or any(out.iterdir()))
+    if taken or out.is_symlink():
         raise BadInput(f"{out} exists and is not an empty folder; name a new one")
     try:
         out.parent.mkdir(parents=True, exist_ok=True)

@@ -81,12 +81,13 @@ def places_in_string(raw: str, span: Span) -> Places:
     start, end = span
     if raw.find("\\", start, end) < 0:
         return Places(start, [])
-    there = [escape.end() for escape in _ESCAPE.finditer(raw, start, end)]
+    escapes = _ESCAPE.finditer(raw, start, end)
     if raw.find("\\u", start, end) < 0:  # each is two characters for one
-        return Places(start, [(at - start - lost, at) for lost, at in enumerate(there, 1)])
+        ends = (escape.end() for escape in escapes)
+        return Places(start, [(at - start - lost, at) for lost, at in enumerate(ends, 1)])
     lost = 0
     shifts: list[tuple[int, int]] = []
-    for escape in _ESCAPE.finditer(raw, start, end):
+    for escape in escapes:
         lost += len(escape.group()) - 1
         shifts.append((escape.end() - start - lost, escape.end()))
     return Places(start, shifts)

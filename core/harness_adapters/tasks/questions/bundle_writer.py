@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import shutil
-import tempfile
 from collections.abc import Iterable
 from importlib import resources
 from pathlib import Path
 
-from harness_adapters.errors import BadInput
+from harness_adapters.tasks.new_folder import new_folder
 from harness_adapters.tasks.questions.question import Question
 
 _TOML = """\
@@ -89,27 +87,11 @@ def write_bundles(questions: Iterable[Question], out: Path) -> int:
     :return: how many were written.
     :raises BadInput: ``out`` is a file or a folder that is not empty, or cannot be made.
     """
-    if (
-        out.is_symlink()
-        or (out.exists() and not out.is_dir())
-        or (out.is_dir() and any(out.iterdir()))
-    ):
-        raise BadInput(f"{out} exists and is not an empty folder; name a new one")
     written = 0
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
-    except OSError as error:
-        raise BadInput(f"cannot write {out}: {error.strerror}") from None
-    try:
+    with new_folder(out) as draft:
         for question in questions:
-            write_bundle(question, temporary / question.id)
+            write_bundle(question, draft / question.id)
             written += 1
-        temporary.chmod(0o755)
-        temporary.rename(out)
-    except BaseException:
-        shutil.rmtree(temporary, ignore_errors=True)
-        raise
     return written
 
 
