@@ -30,6 +30,7 @@ from harness_adapters.gateway.failures import (
 )
 from harness_adapters.gateway.intake import MAX_BODY_BYTES as MAX_BODY_BYTES
 from harness_adapters.gateway.judging import Judge
+from harness_adapters.gateway.pace import Pace
 from harness_adapters.gateway.sessions import GatewaySession
 from harness_adapters.gateway.upstream import Upstream
 from harness_adapters.types import AuxiliaryRequest, Limits, Sampling, TaskPolicy
@@ -75,6 +76,7 @@ class Gateway:
         self._socket = socket
         self._host = host
         self._port = port
+        self._pace = Pace()
         self._sessions: dict[str, GatewaySession] = {}
         self._runner: web.AppRunner | None = None
         self._bound = False  # the socket is ours to remove
@@ -163,6 +165,7 @@ class Gateway:
             require_tokens=require_tokens,
             upstream=self._upstream,
             guard=self._guard,
+            pace=self._pace,
             on_close=self._forget,
         )
         self._sessions[session.key] = session
@@ -240,6 +243,7 @@ class Gateway:
         in_budget = session.admit()
         with session.attend(http.transport):
             async with session.intake.body(http) as body:
+                await self._pace.turn()
                 with reading("the request"):
                     request = dialect.read(body)
                 digest = hashlib.blake2b(body, digest_size=16).digest()

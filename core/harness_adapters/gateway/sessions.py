@@ -32,6 +32,7 @@ from harness_adapters.gateway.guard.ledger import Ledger
 from harness_adapters.gateway.intake import Intake
 from harness_adapters.gateway.judging import Judge, judge_reply
 from harness_adapters.gateway.main_loop import MainLoop, Step
+from harness_adapters.gateway.pace import Pace
 from harness_adapters.gateway.replies import awaits as awaits_after
 from harness_adapters.gateway.replies import budget_stop, compose, used_up
 from harness_adapters.gateway.transcript import Transcript, Turn
@@ -70,6 +71,7 @@ class GatewaySession:
         require_tokens: bool,
         upstream: Upstream,
         guard: Judge,
+        pace: Pace,
         on_close: Callable[[GatewaySession], None],
     ) -> None:
         self.key = key
@@ -82,6 +84,7 @@ class GatewaySession:
         self._require_tokens = require_tokens
         self._upstream = upstream
         self._guard = guard
+        self._pace = pace
         self._on_close = on_close
         self._ledger = Ledger(policy)
         self.intake = Intake()
@@ -139,6 +142,12 @@ class GatewaySession:
             task.cancel()
         if self._connections:
             asyncio.get_running_loop().call_later(CLOSING_SECONDS, self._cut)
+
+    async def settle(self) -> None:
+        """After ``close``: find out whether a reply that never came is the engine's fault. Takes
+        no time unless one was awaited."""
+        await asyncio.gather(*self._in_flight, return_exceptions=True)
+        await self._faults.settle()
 
     def _cut(self) -> None:
         for connection in self._connections:
@@ -241,6 +250,10 @@ class GatewaySession:
             return await self._turn(body, request, standing, envelope, digest)
         except Refused:
             raise
+        except asyncio.CancelledError:
+            if isinstance(standing, Step):
+                self._faults.left(standing)
+            raise
         except Exception as error:
             if isinstance(standing, Step):
                 await self._faults.note(error, standing)
@@ -257,6 +270,7 @@ class GatewaySession:
         """Have the engine answer, judge it, and commit it."""
         started, clock = time.time(), time.perf_counter()
         raw = await self._upstream.complete(body)
+        await self._pace.turn()
         completion = read_completion(raw)
         tokens = self._tokens(raw, trained=isinstance(standing, Step))
         del raw  # the largest thing at hand; judging may take a while
