@@ -87,7 +87,7 @@ def solution() -> str:
     return str(json.loads((task / "tests" / "expected.json").read_text())["value"])
 
 
-def played(out: Path, program: str, *, solves: bool = False) -> Rollout:
+def played(out: Path, program: str, *, solves: bool = False, seconds: float = 40) -> Rollout:
     """One session in which ``program`` runs inside the one tool call."""
     command = f"python3 - <<'END'\n{PRELUDE}{program}\nEND\n"
     if solves:
@@ -100,7 +100,7 @@ def played(out: Path, program: str, *, solves: bool = False) -> Rollout:
             limit=1,
             guards=[],
             infra_retries=0,
-            session_seconds=40,
+            session_seconds=seconds,
             out=out / "run",
         )
     (rollout,) = run.rollouts()
@@ -160,6 +160,6 @@ def test_a_request_that_is_made_to_fail_leaves_the_session_graded(
 def test_a_request_that_is_made_to_fail_by_a_call_that_never_ends_leaves_it_graded(
     tmp_path: Path, program: str
 ) -> None:
-    rollout = played(tmp_path, program + HANGS)
+    rollout = played(tmp_path, program + HANGS, seconds=20)
     assert Flag.AGENT_TIMEOUT in rollout.flags
     assert rollout.outcome is Outcome.FAILED and rollout.reward == 0

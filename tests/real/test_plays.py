@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 from statistics import fmean
 
@@ -28,50 +27,47 @@ pytestmark = [pytest.mark.timeout(300)]
 every_cheat = pytest.mark.parametrize("cheat", CHEATS, ids=lambda cheat: cheat.name)
 
 
-@pytest.fixture(scope="module")
-def oracle(tmp_path_factory: pytest.TempPathFactory) -> RunResult:
-    return ha.run(TASKS, engine="scripted:oracle", out=tmp_path_factory.mktemp("runs") / "run")
-
-
-def played(play: str, out: Path, *, every: int = 6) -> RunResult:
-    """Some tasks of both kinds; ``scripts/test --full`` plays all."""
+@pytest.fixture(scope="module", params=[4, pytest.param(24, marks=pytest.mark.full)])
+def shipped(request: pytest.FixtureRequest) -> list[Task]:
+    """Tasks of both kinds; ``scripts/test --full`` plays all."""
     tasks, _ = load_tasks(TASKS)
-    return ha.run(tasks[::every], engine=f"scripted:{play}", out=out / play)
+    return list(tasks[:: len(tasks) // request.param])
 
 
-def means(rollouts: Iterable[Rollout], result: RunResult) -> tuple[float, float]:
-    """Mean calls and mean reward over the tasks of another run."""
-    ids = {rollout.task_id for rollout in result.rollouts()}
-    same = [rollout for rollout in rollouts if rollout.task_id in ids]
-    return fmean(one.calls for one in same), fmean(one.reward or 0 for one in same)
+@pytest.fixture(scope="module")
+def oracle(shipped: list[Task], tmp_path_factory: pytest.TempPathFactory) -> RunResult:
+    return ha.run(shipped, engine="scripted:oracle", out=tmp_path_factory.mktemp("runs") / "run")
+
+
+def means(run: RunResult) -> tuple[float, float]:
+    """Mean calls and mean reward."""
+    rollouts = list(run.rollouts())
+    return fmean(one.calls for one in rollouts), fmean(one.reward or 0 for one in rollouts)
 
 
 @pytest.mark.xdist_group("plays")
-def test_the_oracle_solves_every_task(oracle: RunResult) -> None:
-    summary = oracle.summary
-    assert (summary["planned"], summary["solved"], summary["infra"]) == (24, 24, 0)
+def test_the_oracle_solves_every_task(oracle: RunResult, shipped: list[Task]) -> None:
+    summary, all_of_them = oracle.summary, len(shipped)
+    counts = summary["planned"], summary["solved"], summary["infra"]
+    assert counts == (all_of_them, all_of_them, 0)
     assert all(rollout.calls >= 3 for rollout in oracle.rollouts())
 
 
 @pytest.mark.xdist_group("plays")
-@pytest.mark.parametrize("every", [6, pytest.param(1, marks=pytest.mark.full)])
 def test_wasting_solves_as_much_with_more_calls_and_earns_less(
-    oracle: RunResult, tmp_path: Path, every: int
+    oracle: RunResult, shipped: list[Task], tmp_path: Path
 ) -> None:
-    wasteful = played("wasteful", tmp_path, every=every)
-    assert wasteful.summary["solved"] == wasteful.summary["planned"] == 24 // every
-    (few, more_reward), (many, less_reward) = (
-        means(run.rollouts(), wasteful) for run in (oracle, wasteful)
-    )
+    wasteful = ha.run(shipped, engine="scripted:wasteful", out=tmp_path / "run")
+    assert wasteful.summary["solved"] == wasteful.summary["planned"] == len(shipped)
+    (few, more_reward), (many, less_reward) = means(oracle), means(wasteful)
     assert many > few + 2
     assert less_reward < more_reward
 
 
 @pytest.mark.xdist_group("plays")
-@pytest.mark.parametrize("every", [6, pytest.param(1, marks=pytest.mark.full)])
-def test_doing_nothing_solves_nothing(tmp_path: Path, every: int) -> None:
-    summary = played("nop", tmp_path, every=every).summary
-    assert (summary["solved"], summary["failed"], summary["infra"]) == (0, 24 // every, 0)
+def test_doing_nothing_solves_nothing(shipped: list[Task], tmp_path: Path) -> None:
+    summary = ha.run(shipped, engine="scripted:nop", out=tmp_path / "run").summary
+    assert (summary["solved"], summary["failed"], summary["infra"]) == (0, len(shipped), 0)
     assert summary["mean_reward"] == 0
 
 
@@ -86,7 +82,7 @@ def test_every_session_is_one_exact_training_row(oracle: RunResult) -> None:
 
 
 @pytest.mark.xdist_group("plays")
-def test_the_run_folder_is_complete(oracle: RunResult) -> None:
+def test_the_run_folder_is_complete(oracle: RunResult, shipped: list[Task]) -> None:
     out = oracle.out
     table = datasets.load_dataset(
         "parquet",
@@ -94,9 +90,9 @@ def test_the_run_folder_is_complete(oracle: RunResult) -> None:
         cache_dir=str(out.parent / "cache"),
         split="train",
     )
-    assert len(table) == 24
+    assert len(table) == len(shipped)
     trajectories = list((out / "trajectories").glob("*.json"))
-    assert len(trajectories) == 24
+    assert len(trajectories) == len(shipped)
     for path in trajectories:
         atif.Trajectory.model_validate_json(path.read_text())
     for rollout in oracle.rollouts():
@@ -105,7 +101,7 @@ def test_the_run_folder_is_complete(oracle: RunResult) -> None:
         assert ("guard", "tamper", "harness-adapters") in parts
         assert rollout.harness_version
     logs = {path.parent.name for path in (out / "harness").glob("*/*") if path.stat().st_size}
-    assert len(logs) == 24
+    assert len(logs) == len(shipped)
 
 
 @pytest.mark.xdist_group("cheats")

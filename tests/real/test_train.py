@@ -58,6 +58,7 @@ async def test_training_that_is_killed_goes_on_and_each_request_names_its_adapte
     answered = Counter(
         turn.model for rollout in read_rollouts(run) for turn in rollout.transcript.turns
     )
+    del asked[str(model)]  # each start asks the base whether its logprobs are raw
     assert set(answered) <= set(asked) and all(answered[n] <= asked[n] for n in answered)
     assert all(name.startswith("tiny-model.pi.") for name in asked)
 
@@ -82,7 +83,7 @@ class EvenIds:
         return RewardTerm(name="even_ids", value=sum(id % 2 == 0 for id in ids) / max(1, len(ids)))
 
 class Plugin:
-    ha_api_version = "1"
+    ha_api_version = 1
 
     @hookimpl
     def ha_register_rewards(self, register):
@@ -98,7 +99,7 @@ def test_three_steps_on_the_embedded_engine(tmp_path: Path) -> None:
     model = tiny_model(tmp_path / "tiny")
     install(tmp_path / "site", "ha-reward-even", "ha_reward_even:plugin", REWARD, "even-ids")
     recipe = write_recipe(
-        tmp_path, model, steps=3, more='rewards = ["even-ids"]', tokens=24, budget=8000
+        tmp_path, model, steps=3, more='rewards = ["even-ids"]', tokens=24, budget=2600
     )
     run = tmp_path / "run"
     env = {"PYTHONPATH": str(tmp_path / "site")}

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
-AGAIN = ("test_contract.py", "test_isolation.py", "test_parent_killed.py", "test_providers.py")
+WHAT_DEPENDS_ON_IT = ("test_isolation.py", "test_parent_killed.py", "test_providers.py")
 ROOT = HERE.parents[2]
 UID = 64321
 
@@ -28,11 +28,18 @@ def home() -> Iterator[Path]:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="this is the ordinary user's run")
 @pytest.mark.timeout(400)
-def test_as_ordinary_user(home: Path) -> None:
+@pytest.mark.parametrize(
+    "files",
+    [
+        pytest.param(WHAT_DEPENDS_ON_IT, id="isolation"),
+        pytest.param(("test_contract.py",), id="contract", marks=pytest.mark.full),
+    ],
+)
+def test_as_ordinary_user(home: Path, files: tuple[str, ...]) -> None:
     readable = {str(Path(path).resolve()) for path in (sys.base_prefix, sys.prefix, ROOT)}
     command = ["unshare", "--mount", "sh", str(HERE / "as_user.sh"), str(UID), str(home)]
     command += [*sorted(readable), "--", sys.executable, "-m", "pytest", "-q"]
-    command += [str(HERE / name) for name in AGAIN]
+    command += [str(HERE / name) for name in files]
     command += ["-p", "no:cacheprovider", "--rootdir", str(ROOT), "--basetemp", f"{home}/tmp"]
     done = subprocess.run(
         command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False

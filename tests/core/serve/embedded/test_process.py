@@ -99,7 +99,10 @@ def test_in_the_foreground(folder: Path) -> None:
         assert lines[2]["context"] == 512
         assert lines[2]["url"].endswith(str(lines[2]["port"]))
         process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=300) in (0, 130)
+        try:
+            assert process.wait(timeout=60) in (0, 130)
+        finally:
+            process.kill()
 
 
 @pytest.mark.parametrize("kind", ["embedded", "vllm"])
