@@ -6,6 +6,9 @@ import signal
 
 
 def pytest_configure() -> None:
-    """Behind ``nohup`` or ``&`` Ctrl-C is ignored, and so it would be by what tests start."""
+    """Behind ``nohup`` or ``&`` signals are ignored, and so they would be by what tests start,
+    which inherits that, but no handler."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, lambda *_: None)
