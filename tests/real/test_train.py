@@ -16,7 +16,7 @@ from tiny_models import tiny_model
 from training_runs import adapter_engine, check_run, loaded, running, write_recipe
 
 from harness_adapters.record.folder import read_rollouts
-from harness_adapters.train.folder import read_steps, read_training
+from harness_adapters.train.folder import read_evaluations, read_steps, read_training
 from harness_adapters.train.names import AdapterName
 
 pytestmark = [pytest.mark.timeout(1500)]
@@ -99,7 +99,7 @@ def test_three_steps_on_the_embedded_engine(tmp_path: Path) -> None:
     model = tiny_model(tmp_path / "tiny")
     install(tmp_path / "site", "ha-reward-even", "ha_reward_even:plugin", REWARD, "even-ids")
     recipe = write_recipe(
-        tmp_path, model, steps=3, more='rewards = ["even-ids"]', tokens=24, budget=2600
+        tmp_path, model, steps=3, more='rewards = ["even-ids"]', tokens=24, budget=2600, every=2
     )
     run = tmp_path / "run"
     env = {"PYTHONPATH": str(tmp_path / "site")}
@@ -111,6 +111,12 @@ def test_three_steps_on_the_embedded_engine(tmp_path: Path) -> None:
         if number > 1:
             assert step["metrics"]["canary/change_min"] > 1e-3
             assert step["metrics"]["canary/parity_max"] < 1e-3
+    evaluations = read_evaluations(run)
+    assert list(evaluations) == [0, 2]
+    for at, evaluation in evaluations.items():
+        assert (evaluation["planned"], evaluation["finished"]) == (2, 2)
+        played = read_rollouts(run / "evaluations" / f"step-{at}")
+        assert {rollout.model for rollout in played} == {evaluation["adapter"]}
     first = read_steps(run)[1]["metrics"]
     assert first["ratio"] == pytest.approx(1.0, abs=1e-3)
 

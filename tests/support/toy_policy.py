@@ -24,9 +24,9 @@ import torch
 import transformers
 
 from harness_adapters.gateway.transcript import Transcript, Turn
+from harness_adapters.train.arguments import lora_config, trainer_config
 from harness_adapters.train.groups import Fate, Scoring
 from harness_adapters.train.recipe import Recipe, make_recipe
-from harness_adapters.train.trainer import lora_config, trainer_config
 from harness_adapters.train.trl_seam import Trainer, make_trainer, to_sample
 from harness_adapters.types import Outcome, RewardTerm, Rollout
 

@@ -52,6 +52,10 @@ token_budget = {budget}
 dtype = "float32"
 gradient_checkpointing = false
 
+[evaluation]
+every = {every}
+limit = 2
+
 [trackio]
 project = "tests"
 """
@@ -67,6 +71,7 @@ def write_recipe(
     in_flight: int = 3,
     tokens: int = 512,
     budget: int = 5000,
+    every: int = 0,
 ) -> Path:
     file = folder / f"{harness}.toml"
     file.write_text(
@@ -79,6 +84,7 @@ def write_recipe(
             in_flight=in_flight,
             tokens=tokens,
             budget=budget,
+            every=every,
         )
     )
     return file

@@ -86,10 +86,22 @@ def _line(event: dict[str, Any]) -> str:
             return f"serving {event['adapter']}"
         case "step":
             return step_line(event["step"], event["metrics"])
+        case "evaluated":
+            return evaluation_line(event)
         case "done":
             return f"done after {event['steps']} steps: {event['adapter']}"
         case _:
             return f"stopped: {event['message']}"
+
+
+def evaluation_line(record: dict[str, Any]) -> str:
+    """One evaluation on the development tasks, for a person."""
+    words = f"step {record['step']} on development tasks: {record['solved']} of "
+    words += f"{record['finished']} solved"
+    if record["finished"]:
+        words += f"  reward {record['mean_reward']:.3f}  calls {record['mean_calls']:.1f}"
+    missing = record["planned"] - record["finished"]
+    return words + (f"  ({missing} could not be scored)" if missing else "")
 
 
 SHOWN = (

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 LOOK_SECONDS = 1.0
 STEPS_SHOWN = 15
 BLOCKED_SHOWN = 8
+EVALUATIONS_SHOWN = 3
 
 
 @click.command(
@@ -70,6 +71,7 @@ class View:
     step: int = 0
     steps: deque[dict[str, Any]] = field(default_factory=lambda: deque(maxlen=STEPS_SHOWN))
     fates: dict[int, str] = field(default_factory=dict[int, str])
+    evaluations: dict[int, dict[str, Any]] = field(default_factory=dict[int, dict[str, Any]])
     blocked: deque[dict[str, Any]] = field(default_factory=lambda: deque(maxlen=BLOCKED_SHOWN))
     blocked_by_rule: Counter[str] = field(default_factory=Counter[str])
     _read_to: dict[str, int] = field(default_factory=dict[str, int])
@@ -80,6 +82,8 @@ class View:
                 self.steps.pop()  # trained again after a crash
             self.steps.append(record)
             self.step = record["step"]
+        for record in self._new("evaluations.log"):
+            self.evaluations[record["step"]] = record
         for record in self._new("groups.log"):
             self.fates[record["group"]] = record["fate"]
             for call in record.get("blocked", ()):
@@ -92,6 +96,7 @@ class View:
             "step": self.step,
             "trained": last and last["trained"],
             "metrics": last and last["metrics"],
+            "evaluations": [self.evaluations[step] for step in sorted(self.evaluations)],
             "groups": dict(sorted(Counter(self.fates.values()).items())),
             "blocked_by_rule": dict(sorted(self.blocked_by_rule.items())),
             "last_blocked": list(self.blocked),
@@ -102,7 +107,7 @@ class View:
         from rich.table import Table
         from rich.text import Text
 
-        from harness_adapters.cli.train import SHOWN
+        from harness_adapters.cli.train import SHOWN, evaluation_line
 
         table = Table("step", *(name for name, _, _ in SHOWN), box=None)
         for record in self.steps:
@@ -120,6 +125,8 @@ class View:
             table,
             Text(f"groups: {counted or 'none decided yet'}"),
         ]
+        for step in sorted(self.evaluations)[-EVALUATIONS_SHOWN:]:
+            lines.append(Text(evaluation_line(self.evaluations[step])))
         rules = ", ".join(f"{number} {rule}" for rule, number in self.blocked_by_rule.most_common())
         if rules:
             lines.append(Text(printable(f"blocked: {rules}"), style="red"))

@@ -2,7 +2,8 @@
 
 ``training.json`` (the recipe, what is trained, versions) | ``groups.log`` (what became of each
 group) | ``steps.log`` (each optimizer step: metrics, and which rows of which versions it trained)
-| ``checkpoints/step-N`` | ``adapters/NAME`` (see ``store``). Both logs hold a checksum per record.
+| ``evaluations.log`` and ``evaluations/step-N`` (see ``development``) | ``checkpoints/step-N`` |
+``adapters/NAME`` (see ``store``). All logs hold a checksum per record.
 """
 
 from __future__ import annotations
@@ -47,6 +48,7 @@ class TrainingFolder:
         self.path = path
         self._groups = log.Log(path / "groups.log")
         self._steps = log.Log(path / "steps.log")
+        self._evaluations = log.Log(path / "evaluations.log")
         self._checkpoints = path / "checkpoints"
         self._staging = self._checkpoints / ".staged"
         shutil.rmtree(self._staging, ignore_errors=True)
@@ -63,6 +65,9 @@ class TrainingFolder:
     def add_step(self, record: dict[str, Any]) -> None:
         self._steps.append(record)
 
+    def add_evaluation(self, record: dict[str, Any]) -> None:
+        self._evaluations.append(record)
+
     def keep_checkpoint(self, staged: Path, step: int) -> Path:
         """Give a whole checkpoint its name, and remove the oldest."""
         final = self._checkpoints / f"step-{step}"
@@ -77,6 +82,7 @@ class TrainingFolder:
     def close(self) -> None:
         self._groups.close()
         self._steps.close()
+        self._evaluations.close()
 
 
 def checkpoints(run: Path) -> list[Path]:
@@ -98,6 +104,11 @@ def read_steps(run: Path) -> dict[int, dict[str, Any]]:
     """Each step once, in order; of one that was trained again after a crash the last record."""
     steps = {record["step"]: record for record in log.read(run / "steps.log")}
     return dict(sorted(steps.items()))
+
+
+def read_evaluations(run: Path) -> dict[int, dict[str, Any]]:
+    """Each evaluation on the development tasks, by its step."""
+    return {record["step"]: record for record in log.read(run / "evaluations.log")}
 
 
 def read_training(run: Path) -> TrainingManifest:

@@ -27,7 +27,8 @@ PROBE_IDS = 64
 
 
 def capped_mixture(recipe: Recipe) -> Mixture:
-    """The tasks of a recipe, with its caps instead of their own.
+    """The tasks of a recipe, with its caps instead of their own; those for development only if it
+    evaluates.
 
     :raises BadInput: there are none to train on.
     """
@@ -42,19 +43,21 @@ def capped_mixture(recipe: Recipe) -> Mixture:
     def capped(task: Task) -> Task:
         return replace(task, limits=replace(task.limits, **caps))
 
-    return replace(mixed, train=tuple(map(capped, mixed.train)))
+    dev = mixed.dev if recipe.evaluation.every else ()
+    return replace(mixed, train=tuple(map(capped, mixed.train)), dev=tuple(map(capped, dev)))
 
 
 def run_parts(plugins: Plugins, recipe: Recipe, mixed: Mixture) -> Parts:
     """The components of a run.
 
-    :raises BadInput: one cannot be used, or a task to train on is broken.
+    :raises BadInput: one cannot be used, or a task is broken.
     """
-    kinds = make_kinds(plugins, {task.kind for task in mixed.train})
-    _, unfit = check_tasks(plugins, kinds, mixed.train)
+    tasks = [*mixed.train, *mixed.dev]
+    kinds = make_kinds(plugins, {task.kind for task in tasks})
+    _, unfit = check_tasks(plugins, kinds, tasks)
     if unfit:
         more = f" (and {len(unfit) - 1} more)" if len(unfit) > 1 else ""
-        raise BadInput(f"a task to train on is broken: {unfit[0]}{more}")
+        raise BadInput(f"a task to train or evaluate on is broken: {unfit[0]}{more}")
     return make_parts(
         plugins,
         harness=recipe.harness,

@@ -147,9 +147,10 @@ class AdvantageTable(_Table):
 
 
 class EvaluationTable(_Table):
-    """``[evaluation]``: the adapter on the development tasks while it trains.
+    """``[evaluation]``: the adapter on the development tasks while it trains, beside the sessions
+    that are trained on, with their limits and their temperature.
 
-    :ivar every: steps between two evaluations; 0 for none.
+    :ivar every: steps between two evaluations, the first before any step; 0 for none.
     :ivar attempts: rollouts per task.
     :ivar limit: at most so many tasks.
     """
@@ -231,8 +232,8 @@ class Recipe(_Table):
     @property
     def lora_slots(self) -> int:
         """Adapters of this run that a server holds at once: every version that may still be
-        sampled from, the new one, and one that is on its way out."""
-        return self.rollouts.max_staleness + 2
+        sampled from, the new one, one that is on its way out, and one that is evaluated."""
+        return self.rollouts.max_staleness + 2 + bool(self.evaluation.every)
 
     def replace(self, changes: Mapping[str, Any]) -> Recipe:
         """A checked copy: ``recipe.replace({"steps": 3, "lora": {"rank": 8}})`` changes two fields.

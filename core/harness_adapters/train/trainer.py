@@ -11,11 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 from harness_adapters.plugins import Plugins
 from harness_adapters.record.folder import RunFolder, derive
+from harness_adapters.record.manifest import Manifest
 from harness_adapters.tasks.mixture import Mixture
-from harness_adapters.train.canary import Report
+from harness_adapters.train.arguments import lora_config, trainer_config
 from harness_adapters.train.crew import Crew
-from harness_adapters.train.folder import TrainingFolder, TrainingManifest, write_training
+from harness_adapters.train.development import Development
+from harness_adapters.train.folder import (
+    TrainingFolder,
+    TrainingManifest,
+    read_evaluations,
+    write_training,
+)
 from harness_adapters.train.groups import Scored, Scoring
+from harness_adapters.train.live_view import canary_metrics, evaluation_metrics, show_blocked
 from harness_adapters.train.loop_thread import LoopThread
 from harness_adapters.train.plan import RunPlan
 from harness_adapters.train.preparation import (
@@ -27,7 +35,6 @@ from harness_adapters.train.preparation import (
     training_manifest,
 )
 from harness_adapters.train.publish import Publisher
-from harness_adapters.train.recipe import Recipe
 from harness_adapters.train.resume import Course, Standing
 from harness_adapters.train.slots import claim
 from harness_adapters.train.store import AdapterStore, Version
@@ -36,8 +43,12 @@ from harness_adapters.train.worker import RolloutWorker
 if TYPE_CHECKING:
     from harness_adapters.train.trl_seam import TrainedRow, Trainer
 
+EVALUATION_PART = 4
+"""An evaluation has one session for so many that are trained on, beside those."""
+
 Tell = Callable[[dict[str, Any]], None]
-"""Told what happens: ``{"event": "started" | "published" | "step", ...}``."""
+"""Told what happens, from any thread: ``{"event": "started" | "published" | "step" |
+"evaluated", ...}``."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,6 +111,7 @@ def train_one(
             crew=crew,
             run_folder=run_folder,
             training=training,
+            evaluated=crew.manifest(plan, parts, mixed.dev),
             plugins=plugins,
             tell=tell,
         )
@@ -133,6 +145,7 @@ class _Run:
         crew: Crew,
         run_folder: RunFolder,
         training: TrainingFolder,
+        evaluated: Manifest,
         plugins: Plugins,
         tell: Tell,
     ) -> None:
@@ -195,6 +208,20 @@ class _Run:
             convert=to_sample,
             policy_step=self.standing.step,
         )
+        concurrency = max(1, recipe.rollouts.in_flight // EVALUATION_PART)
+        fields = {"attempts": recipe.evaluation.attempts, "concurrency": concurrency}
+        self._development = Development(
+            tasks=mixed.dev,
+            table=recipe.evaluation,
+            concurrency=concurrency,
+            infra_retries=recipe.rollouts.infra_retries,
+            run=plan.out,
+            manifest=evaluated.model_copy(update=fields),
+            done=list(read_evaluations(plan.out)),
+            play=self._worker.play,
+            using=self._publisher.using,
+            tell=self._evaluated,
+        )
 
     def train(self) -> Trained:
         from harness_adapters.train.adapted import adapted
@@ -218,7 +245,10 @@ class _Run:
         try:
             checkpoint = self.standing.checkpoint
             trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
+            self._worker.stop()
+            self._thread.call(self._development.finish())
         finally:
+            self._thread.call(self._development.stop())
             self._worker.stop()
             self._thread.call(self._publisher.close())
         problems = [*self._worker.problems, *derive(self._plan.out)]
@@ -262,6 +292,7 @@ class _Run:
         version = self.store.add(trainer.save_adapter, step=step)
         reports = self._thread.call(self._publisher.publish(version, trainer.expect(self._probe)))
         self._last = version
+        self._thread.call(self._development.begin(version))
         self._worker.metrics_queue.put(
             {"publish/seconds": time.monotonic() - started, **canary_metrics(reports)}
         )
@@ -294,67 +325,11 @@ class _Run:
             show_blocked(step, blocked)
         self._tell({"event": "step", "step": step, "metrics": dict(metrics)})
 
+    def _evaluated(self, record: dict[str, Any]) -> None:
+        """Called in the loop's thread."""
+        self._training.add_evaluation({**record, "time": time.time()})
+        self._worker.metrics_queue.put(evaluation_metrics(record))
+        self._tell({"event": "evaluated", **record})
+
     def checkpointed(self, staged: Path, step: int) -> None:
         self._training.keep_checkpoint(staged, step)
-
-
-def trainer_config(recipe: Recipe, *, run: str, folder: Path) -> dict[str, Any]:
-    """Arguments of TRL's config, other than those that depend on the device."""
-    return {
-        "output_dir": str(folder),
-        "max_steps": recipe.steps,
-        "learning_rate": recipe.optimizer.learning_rate,
-        "lr_scheduler_type": "constant",
-        "per_device_train_batch_size": 1,
-        "gradient_accumulation_steps": recipe.optimizer.micro_batches,
-        "token_budget": recipe.optimizer.token_budget,
-        "dtype": recipe.optimizer.dtype,
-        "gradient_checkpointing": recipe.optimizer.gradient_checkpointing,
-        "num_generations": recipe.rollouts.group_size,
-        "temperature": recipe.rollouts.temperature,
-        "max_completion_length": recipe.rollouts.max_output_tokens,
-        "max_staleness": recipe.rollouts.max_staleness,
-        "weight_sync_steps": recipe.steps + 1,  # a version follows its checkpoint instead
-        "seed": recipe.seed,
-        "save_strategy": "steps",
-        "save_steps": 1,
-        "logging_steps": 1,
-        "logging_nan_inf_filter": False,
-        "report_to": ["trackio"] if recipe.trackio.enabled else [],
-        "project": recipe.trackio.project,
-        "trackio_space_id": recipe.trackio.space_id or None,
-        "run_name": f"{recipe.model_slug}.{recipe.harness}.{run}",
-        "disable_tqdm": True,
-    }
-
-
-def lora_config(recipe: Recipe) -> dict[str, Any]:
-    """Arguments of ``peft.LoraConfig``."""
-    modules, parameters = recipe.lora.target_modules, recipe.lora.target_parameters
-    return {
-        "r": recipe.lora.rank,
-        "lora_alpha": recipe.lora.alpha,
-        "target_modules": modules if isinstance(modules, str) else list(modules),
-        "target_parameters": list(parameters) or None,
-    }
-
-
-def show_blocked(step: int, calls: Sequence[Mapping[str, Any]]) -> None:
-    """List blocked calls in the live view, in the run that TRL has opened there."""
-    import trackio
-
-    columns = ["task", "attempt", "tool", "rules"]
-    data = [
-        [call["task_id"], call["attempt"], call["tool"], ", ".join(call["rules"])] for call in calls
-    ]
-    table = trackio.Table(columns=columns, data=data)
-    trackio.log({"guard/blocked_calls": table}, step=step)
-
-
-def canary_metrics(reports: Mapping[str, Report]) -> dict[str, float]:
-    """The worst over the replicas."""
-    return {
-        "canary/change_min": min(one.change for one in reports.values()),
-        "canary/parity_max": max(one.parity for one in reports.values()),
-        "canary/base_drift_max": max(one.base_drift for one in reports.values()),
-    }

@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -30,7 +31,8 @@ from harness_adapters.train.publish import Publisher
 from harness_adapters.train.recipe import Recipe
 from harness_adapters.train.row_queue import RowQueue
 from harness_adapters.train.session_metrics import Metrics, bucket, of_group
-from harness_adapters.types import Rollout
+from harness_adapters.train.store import Version
+from harness_adapters.types import Rollout, Task
 
 _log = logging.getLogger(__name__)
 
@@ -177,17 +179,27 @@ class RolloutWorker:
         with self.publisher.using(version), self._least_busy() as replica:
             pinned(version.step)
             name = f"{file_name(job.task.id, job.attempt)}.v{version.number}.{number}"
-            one = await rollout(
-                job.task,
-                replace(replica.setup, model=version.name),
-                log_dir=self.run_folder.log_dir(name),
-                attempt=job.attempt,
-            )
-        for turn in one.transcript.turns:
-            if turn.model != version.name:
-                raise MixedVersions(f"{name}: turn {turn.index} was sampled by {turn.model}")
+            log_dir = self.run_folder.log_dir(name)
+            one = await self._play(replica, version, job.task, job.attempt, log_dir)
         if version is not self.publisher.current:
             await self.publisher.retire()
+        return one
+
+    async def play(self, version: Version, task: Task, attempt: int, log_dir: Path) -> Rollout:
+        """A session that is not trained on, of a version that somebody keeps loaded."""
+        with self._least_busy() as replica:
+            return await self._play(replica, version, task, attempt, log_dir)
+
+    async def _play(
+        self, replica: Replica, version: Version, task: Task, attempt: int, log_dir: Path
+    ) -> Rollout:
+        setup = replace(replica.setup, model=version.name)
+        one = await rollout(task, setup, log_dir=log_dir, attempt=attempt)
+        for turn in one.transcript.turns:
+            if turn.model != version.name:
+                raise MixedVersions(
+                    f"{log_dir.name}: turn {turn.index} was sampled by {turn.model}"
+                )
         return one
 
     @contextmanager

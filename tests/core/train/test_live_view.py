@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.timeout(900)]
 SCRIPT = """
 import trackio
 from trackio.sqlite_storage import SQLiteStorage
-from harness_adapters.train.trainer import show_blocked
+from harness_adapters.train.live_view import show_blocked
 
 trackio.init(project="p", name="r", embed=False)
 call = {"task_id": "t0", "attempt": 3, "tool": "bash", "rules": ["tamper.tests", "x.y"]}

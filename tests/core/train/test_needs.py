@@ -67,7 +67,7 @@ def texts(found: Needs, topic: str) -> str:
 def test_a_recipe_that_can_run_lacks_nothing(plugins: Plugins, model: Path) -> None:
     found = checked(plugins, {"model": str(model)})
     assert found.missing == []
-    assert "2 steps of GRPO" in texts(found, "run") and "6 adapter slots" in texts(found, "run")
+    assert "2 steps of GRPO" in texts(found, "run") and "7 adapter slots" in texts(found, "run")
     assert "harness pi" in texts(found, "plugins")
     assert "held out" in texts(found, "tasks")
     assert "serve with --max-model-len 4096" in texts(found, "rows")

@@ -142,7 +142,8 @@ def test_a_recipe_is_made_in_python_and_survives_a_trip_as_json() -> None:
     assert recipe.model_slug == "tiny-model-v2"
     assert Recipe.model_validate_json(recipe.model_dump_json()) == recipe
     assert recipe.sampling.temperature == 0.8
-    assert recipe.lora_slots == 6
+    assert recipe.lora_slots == 7
+    assert recipe.replace({"evaluation": {"every": 0}}).lora_slots == 6
 
 
 def test_a_changed_copy_is_checked() -> None:

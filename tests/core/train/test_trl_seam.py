@@ -140,8 +140,8 @@ def in_this_process(folder: str, architecture: str) -> None:
     import transformers
 
     from harness_adapters.train.adapted import adapted
+    from harness_adapters.train.arguments import lora_config, trainer_config
     from harness_adapters.train.recipe import make_recipe
-    from harness_adapters.train.trainer import lora_config, trainer_config
     from harness_adapters.train.trl_seam import make_trainer
 
     root = Path(folder)
