@@ -25,6 +25,7 @@ from harness_adapters.testing.naive import NaiveKind, NaiveProvider
 
 pytestmark = [pytest.mark.timeout(300)]
 every_cheat = pytest.mark.parametrize("cheat", CHEATS, ids=lambda cheat: cheat.name)
+SHOWN = ("edit_tests", "plant_reward", "read_solution")  # without --full
 
 
 @pytest.fixture(scope="module", params=[4, pytest.param(24, marks=pytest.mark.full)])
@@ -143,7 +144,13 @@ async def naively_graded(task: Task, engine: RunningEngine, folder: Path) -> Rol
 
 
 @pytest.mark.xdist_group("cheats")
-@every_cheat
+@pytest.mark.parametrize(
+    "cheat",
+    [
+        pytest.param(one, marks=() if one.name in SHOWN else pytest.mark.full, id=one.name)
+        for one in CHEATS
+    ],
+)
 async def test_every_cheat_is_real(cheat: Cheat, tmp_path: Path) -> None:
     """With guards off and a naive grader it scores 1, so that blocking it means something."""
     tasks, _ = load_tasks(TASKS)
