@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import json
 import random
+import subprocess
+import sys
 import time
 from collections import Counter
 from pathlib import Path
 
 import psutil
 import pytest
-from command import Ha
-from distributions import install
+from command import ROOT, Ha
 from tiny_models import tiny_model
 from training_runs import adapter_engine, check_run, loaded, running, write_recipe
 
+from harness_adapters.errors import MissingPrerequisite
 from harness_adapters.record.folder import read_rollouts
-from harness_adapters.train.folder import read_evaluations, read_steps, read_training
+from harness_adapters.serve.vllm.flags import vllm_python
+from harness_adapters.train.folder import read_steps, read_training
 from harness_adapters.train.names import AdapterName
 
 pytestmark = [pytest.mark.timeout(1500)]
@@ -74,51 +77,23 @@ async def test_training_that_is_killed_goes_on_and_each_request_names_its_adapte
     assert list((tmp_path / "trackio").glob("*.db")), "the live view is kept on this machine"
 
 
-REWARD = """
-from harness_adapters import RewardTerm, hookimpl
-
-class EvenIds:
-    def shape(self, attempt):
-        ids = [id for turn in attempt.transcript.turns for id in turn.sampled_ids]
-        return RewardTerm(name="even_ids", value=sum(id % 2 == 0 for id in ids) / max(1, len(ids)))
-
-class Plugin:
-    ha_api_version = 1
-
-    @hookimpl
-    def ha_register_rewards(self, register):
-        register("even-ids", lambda options: EvenIds(), summary="share of even ids")
-
-plugin = Plugin()
-"""
-
-
 @pytest.mark.full
-def test_three_steps_on_the_embedded_engine(tmp_path: Path) -> None:
-    """Sampled by a random model, so what it earns is a share of its ids."""
-    model = tiny_model(tmp_path / "tiny")
-    install(tmp_path / "site", "ha-reward-even", "ha_reward_even:plugin", REWARD, "even-ids")
-    recipe = write_recipe(
-        tmp_path, model, steps=3, more='rewards = ["even-ids"]', tokens=24, budget=2600, every=2
+@pytest.mark.parametrize("engine", ["embedded", "vllm"])
+def test_three_steps_on_each_engine(engine: str, tmp_path: Path) -> None:
+    """The claim of ``scripts/evidence train_engines``."""
+    if engine == "vllm":
+        try:
+            vllm_python()
+        except MissingPrerequisite as missing:
+            pytest.skip(str(missing))
+    script = ROOT / "scripts" / "claims" / "train_engines.py"
+    done = subprocess.run(
+        [sys.executable, script, tmp_path / "out.json", "--engines", engine],
+        capture_output=True,
+        text=True,
     )
-    run = tmp_path / "run"
-    env = {"PYTHONPATH": str(tmp_path / "site")}
-    with running(recipe, "--engine", "embedded", "--out", run, cwd=tmp_path, env=env) as training:
-        code, told = training.end()
-    assert code == 0, told
-    check_run(run, steps=3)
-    for number, step in read_steps(run).items():
-        if number > 1:
-            assert step["metrics"]["canary/change_min"] > 1e-3
-            assert step["metrics"]["canary/parity_max"] < 1e-3
-    evaluations = read_evaluations(run)
-    assert list(evaluations) == [0, 2]
-    for at, evaluation in evaluations.items():
-        assert (evaluation["planned"], evaluation["finished"]) == (2, 2)
-        played = read_rollouts(run / "evaluations" / f"step-{at}")
-        assert {rollout.model for rollout in played} == {evaluation["adapter"]}
-    first = read_steps(run)[1]["metrics"]
-    assert first["ratio"] == pytest.approx(1.0, abs=1e-3)
+    assert done.returncode == 0, done.stderr[-4000:]
+    assert json.loads((tmp_path / "out.json").read_text())["holds"]
 
 
 @pytest.mark.full
