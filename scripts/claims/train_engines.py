@@ -26,10 +26,9 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "tests/support"))
 
-from distributions import install  # noqa: E402
 from engine_contract import opened  # noqa: E402
-from tiny_models import tiny_model  # noqa: E402
-from training_runs import check_run, running, write_recipe  # noqa: E402
+from random_policy import IN_FLIGHT, SLOTS, random_policy  # noqa: E402
+from training_runs import RANK, check_run, running  # noqa: E402
 
 from harness_adapters.record.folder import read_rollouts  # noqa: E402
 from harness_adapters.serve.engine import Hosting  # noqa: E402
@@ -37,24 +36,6 @@ from harness_adapters.train.folder import read_evaluations, read_steps  # noqa: 
 
 STEPS = 3
 FLAGS = ("--dtype", "float32", "--enforce-eager")
-SLOTS, IN_FLIGHT, RANK = 7, 3, 8
-REWARD = """
-from harness_adapters import RewardTerm, hookimpl
-
-class EvenIds:
-    def shape(self, attempt):
-        ids = [id for turn in attempt.transcript.turns for id in turn.sampled_ids]
-        return RewardTerm(name="even_ids", value=sum(id % 2 == 0 for id in ids) / max(1, len(ids)))
-
-class Plugin:
-    ha_api_version = 1
-
-    @hookimpl
-    def ha_register_rewards(self, register):
-        register("even-ids", lambda options: EvenIds(), summary="share of even ids")
-
-plugin = Plugin()
-"""
 
 
 def main() -> int:
@@ -85,24 +66,12 @@ def main() -> int:
 
 
 def trained(engine: str, folder: Path) -> dict[str, Any]:
-    model = tiny_model(folder / "tiny")
-    install(folder / "site", "ha-reward-even", "ha_reward_even:plugin", REWARD, "even-ids")
-    # Rows share their prompt, which is most of them: a small budget makes a step of few sessions.
-    recipe = write_recipe(
-        folder,
-        model,
-        steps=STEPS,
-        more='rewards = ["even-ids"]',
-        in_flight=IN_FLIGHT,
-        tokens=24,
-        budget=2600,
-        every=2,
-    )
+    recipe, env = random_policy(folder, steps=STEPS, every=2)
+    model = folder / "tiny"
     run = folder / "run"
     started = time.monotonic()
     with engine_word(engine, model) as word:
         words = ("--engine", word, "--out", run)
-        env = {"PYTHONPATH": str(folder / "site")}
         with running(recipe, *words, cwd=folder, env=env) as training:
             code, told = training.end()
     if code:

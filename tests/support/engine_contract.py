@@ -112,6 +112,10 @@ def opened(text: str, **options: Any) -> Iterator[RunningEngine]:
         loop.close()
 
 
+def birds(number: int) -> list[Json]:
+    return [{"role": "user", "content": "birds " * number}]
+
+
 def sampled(reply: Json) -> tuple[list[int], list[int], list[float]]:
     """Prompt ids, sampled ids and their log probabilities."""
     [choice] = reply["choices"]
@@ -391,11 +395,20 @@ class EngineContract:
     # --- refusals -----------------------------------------------------------------------------
 
     async def test_too_long(self, chat: Chat) -> None:
-        long = [{"role": "user", "content": "birds " * 4 * CONTEXT}]
-        for fields in ({"messages": long}, {"max_tokens": CONTEXT}):
-            error = (await chat(status=400, **fields))["error"]
-            assert "maximum context length" in error["message"]
-            assert error["code"] == 400
+        error = (await chat(birds(4 * CONTEXT), status=400))["error"]
+        assert "maximum context length" in error["message"]
+        assert error["code"] == 400
+
+    async def test_more_than_fits_is_cut(self, chat: Chat) -> None:
+        """Harnesses ask for as many tokens as the model may ever say."""
+        some, more = [
+            (await chat(birds(number), max_tokens=1))["usage"]["prompt_tokens"]
+            for number in (100, 200)
+        ]
+        number = 100 + 100 * (CONTEXT - 20 - some) // (more - some)
+        reply = await chat(birds(number), max_tokens=CONTEXT, ignore_eos=True)
+        assert reply["choices"][0]["finish_reason"] == "length"
+        assert CONTEXT - 2 <= reply["usage"]["total_tokens"] <= CONTEXT
 
     @pytest.mark.parametrize("fields", [{"temperature": -1}, {"messages": "hello"}, {"top_p": 2}])
     async def test_nonsense_is_refused(self, chat: Chat, fields: Json) -> None:

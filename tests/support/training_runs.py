@@ -23,6 +23,7 @@ from harness_adapters.record.folder import read_rollouts
 from harness_adapters.train.folder import read_groups, read_steps
 from harness_adapters.train.names import AdapterName
 
+RANK = 8
 RECIPE = """
 model = "{model}"
 harness = "{harness}"
@@ -43,7 +44,7 @@ max_output_tokens = {tokens}
 temperature = 1.0
 
 [lora]
-rank = 8
+rank = {rank}
 
 [optimizer]
 learning_rate = 1e-2
@@ -85,6 +86,7 @@ def write_recipe(
             tokens=tokens,
             budget=budget,
             every=every,
+            rank=RANK,
         )
     )
     return file

@@ -16,7 +16,14 @@ SECONDS = 300.0
 
 
 class EngineUnreachable(InfraError):
-    """No answer from the engine, or none that can be read: it is gone, or no such engine."""
+    """No answer from the engine, or none that can be read: it is gone, or no such engine.
+
+    :ivar status: the HTTP status, if there was one.
+    """
+
+    def __init__(self, message: str, status: int | None = None) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 class EngineRefused(HarnessAdaptersError):
@@ -82,6 +89,11 @@ class AdapterClient:
             if "already been loaded" in str(refused):
                 raise AdapterExists(str(refused), refused.status) from None
             raise
+        except EngineUnreachable as failed:
+            if failed.status is None:
+                raise
+            await self.names()  # it is well: vLLM answers 500 for a folder that it cannot read
+            raise EngineRefused(str(failed), failed.status) from None
 
     async def unload(self, name: str) -> None:
         """:raises UnknownAdapter: no adapter of this name is loaded."""
@@ -145,7 +157,9 @@ class AdapterClient:
             return answer
         message = _message(answer)
         if response.status >= 500:
-            raise EngineUnreachable(f"{self.url}{path} answers {response.status}: {message}")
+            raise EngineUnreachable(
+                f"{self.url}{path} answers {response.status}: {message}", response.status
+            )
         raise EngineRefused(message, response.status)
 
     def _unreadable(self, path: str) -> EngineUnreachable:

@@ -79,6 +79,26 @@ async def test_a_broken_engine_is_an_infrastructure_fault(
                 await client.names()
 
 
+async def test_an_engine_that_is_well_refuses_with_a_500(tmp_path: Path) -> None:
+    """As vLLM does, when it cannot read an adapter."""
+
+    async def load(_: web.Request) -> web.Response:
+        return web.json_response(error("Expecting ',' delimiter"), status=500)
+
+    async def models(_: web.Request) -> web.Response:
+        return web.json_response({"data": []})
+
+    app = web.Application()
+    app.router.add_post("/v1/load_lora_adapter", load)
+    app.router.add_get("/v1/models", models)
+    async with (
+        TestServer(app) as server,
+        AdapterClient(str(server.make_url("")).rstrip("/")) as client,
+    ):
+        with pytest.raises(EngineRefused, match="Expecting"):
+            await client.load("a", tmp_path)
+
+
 async def test_adapters_are_the_cards_with_a_parent(answering: Answers) -> None:
     cards = [{"id": "base", "parent": None}, {"id": "a.v1", "parent": "base", "root": "/a"}]
     async with answering(200, {"data": cards}) as client:

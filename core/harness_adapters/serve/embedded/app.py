@@ -137,19 +137,17 @@ class _Engine:
         room = context - len(prompt)
         if not len(prompt):
             raise Refused("the prompt has no tokens")
-        if room < 1 or (limit or 0) > room:
-            wanted = f"{limit} output tokens and " if limit else ""
+        if room < 1:
             raise Refused(
-                f"This model's maximum context length is {context} tokens. However, you "
-                f"requested {wanted}your prompt contains {len(prompt)} input tokens. Please reduce "
-                "the length of the input prompt or the number of requested output tokens."
+                f"This model's maximum context length is {context} tokens. However, your prompt "
+                f"contains {len(prompt)} input tokens. Please reduce its length."
             )
         ending = _Ending(asked.stop_texts, self._prompts) if asked.stop_texts else None
         request = Request(
             prompt=np.ascontiguousarray(prompt),
             adapter=adapter,
             sampling=asked.sampling,
-            max_tokens=limit or room,
+            max_tokens=min(limit or room, room),  # as vLLM does
             stops=frozenset() if asked.ignore_eos else self._model.stops,
             seed=asked.seed,
             said=ending,
