@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from distributions import install
-from tiny_models import tiny_model
+from tiny_models import CONTEXT, tiny_model
 from training_runs import write_recipe
 
 IN_FLIGHT = 3
@@ -30,21 +30,34 @@ plugin = Plugin()
 """
 
 
-def random_policy(folder: Path, *, steps: int, every: int = 0) -> tuple[Path, dict[str, str]]:
+def random_policy(
+    folder: Path,
+    *,
+    steps: int,
+    every: int = 0,
+    harness: str = "pi",
+    context: int = CONTEXT,
+    budget: int = 2600,
+) -> tuple[Path, dict[str, str]]:
     """Its recipe, and the environment variables that training needs; the model is ``folder/tiny``.
 
     Rows share their prompt, which is most of them: a small budget makes a step of few sessions.
     """
-    model = tiny_model(folder / "tiny")
-    install(folder / "site", "ha-reward-even", "ha_reward_even:plugin", REWARD, "even-ids")
+    model = tiny_model(folder / "tiny", context=context)
+    install_reward(folder / "site")
     recipe = write_recipe(
         folder,
         model,
         steps=steps,
+        harness=harness,
         more='rewards = ["even-ids"]',
         in_flight=IN_FLIGHT,
         tokens=24,
-        budget=2600,
+        budget=budget,
         every=every,
     )
     return recipe, {"PYTHONPATH": str(folder / "site")}
+
+
+def install_reward(site: Path) -> None:
+    install(site, "ha-reward-even", "ha_reward_even:plugin", REWARD, "even-ids")

@@ -68,6 +68,7 @@ def tiny_model(
     layers: int = 2,
     heads: int = 4,
     std: float = 0.08,
+    context: int = CONTEXT,
 ) -> Path:
     """A random model of a family (``qwen3``, ``llama``, ``lfm2``, ``lfm2_moe``), with our tokenizer
     and a ChatML template with tools, saved in a folder."""
@@ -88,7 +89,7 @@ def tiny_model(
         "num_attention_heads": heads,
         "num_key_value_heads": heads // 2,
         "head_dim": 32,
-        "max_position_embeddings": CONTEXT,
+        "max_position_embeddings": context,
         "tie_word_embeddings": True,
         "eos_token_id": tokenizer.eos_token_id,
         "bos_token_id": None,
