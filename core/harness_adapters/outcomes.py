@@ -40,7 +40,8 @@ def blocked_outcome(transcript: Transcript) -> Outcome | None:
 def fault(transcript: Transcript, exit: HarnessExit) -> str | None:
     """The fault that makes this session unscorable, in one line, or ``None``.
 
-    It lies outside the sandbox, or it came before the policy had a first tool call executed.
+    It lies outside the sandbox, or it came before the policy had a first tool call executed. Some
+    harnesses give up on a reply that was cut for its length, and that is the policy's own doing.
     """
     if blocked_outcome(transcript):
         return None
@@ -50,7 +51,8 @@ def fault(transcript: Transcript, exit: HarnessExit) -> str | None:
         return f"engine: {transcript.faults[-1]}"
     if not transcript.turns and not transcript.refused:
         return f"the harness made no model request ({exit.ended}: {exit.detail or 'no detail'})"
-    if exit.ended in (Ended.DIED, Ended.ERROR) and not transcript.calls:
+    cut_off = bool(transcript.turns) and transcript.turns[-1].finish == "length"
+    if exit.ended in (Ended.DIED, Ended.ERROR) and not transcript.calls and not cut_off:
         return f"the harness ended before its first tool call ({exit.detail or exit.ended})"
     return None
 

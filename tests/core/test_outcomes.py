@@ -47,6 +47,9 @@ def session(*calls: JudgedCall, **more: Any) -> Transcript:
 
 
 WORKED = session(call())
+CUT_OFF = Transcript(
+    turns=(Turn(index=0, new_messages=[], reply={}, parent=None, finish="length"),)
+)
 BLOCKED = session(call(Decision.BLOCK, findings=(FINDING,)))
 UNJUDGEABLE = session(call(Decision.UNJUDGEABLE))
 
@@ -79,6 +82,7 @@ def test_outcomes_of_verified_sessions(
         (session(), COMPLETED, None),
         (session(), DIED, "before its first tool call"),
         (session(), HarnessExit(ended=Ended.ERROR, detail="bad config"), "bad config"),
+        (CUT_OFF, HarnessExit(ended=Ended.ERROR, detail="too many output tokens"), None),
         (Transcript(), COMPLETED, "no model request"),
         (Transcript(), HarnessExit(ended=Ended.TIMEOUT), "no model request"),
         (session(call(), faults=("500 from upstream",)), COMPLETED, "500 from upstream"),
