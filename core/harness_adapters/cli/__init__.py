@@ -16,6 +16,7 @@ from typing import Any
 import click
 
 from harness_adapters.errors import BadInput, HarnessAdaptersError, did_you_mean
+from harness_adapters.garbage import collect_rarely
 
 # command -> (module, help). The help stands here so that ``ha --help`` imports no command.
 COMMANDS = {
@@ -93,6 +94,7 @@ def main(argv: list[str] | None = None) -> None:
     """Entry point. Errors raised on purpose become one or two clear lines, never a traceback."""
     args = sys.argv[1:] if argv is None else argv
     _speak()
+    collect_rarely()
     try:
         code: Any = command.main(args=args, prog_name="ha", standalone_mode=False)
     except click.ClickException as error:

@@ -12,6 +12,7 @@ from typing import Any
 import orjson
 
 from harness_adapters.errors import BadInput, HarnessAdaptersError
+from harness_adapters.garbage import collect_rarely
 from harness_adapters.serve.child import end_with_parent
 from harness_adapters.train.plan import LOG, RunPlan
 
@@ -19,6 +20,7 @@ from harness_adapters.train.plan import LOG, RunPlan
 def main() -> int:
     plan = RunPlan.model_validate_json(sys.stdin.buffer.readline())
     end_with_parent()
+    collect_rarely()
     # What libraries print belongs to the log; events go where the parent reads them.
     events = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
