@@ -14,6 +14,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
+from ha_guard_credentials.places import HOME_FOLDER, MAY_HOLD, PROCESS, is_secret
+from ha_guard_credentials.tellers import scans_for_secrets, tells_secret
 from harness_adapters import (
     ConnectHost,
     Finding,
@@ -27,49 +29,7 @@ from harness_adapters import (
     WritePath,
 )
 from harness_adapters.gateway.guard.checks import Checks, first_block
-from harness_adapters.gateway.guard.paths import is_wild, overlap, parts
 
-_HOME_FILE = re.compile(
-    r"(?:/root|/home/[^/]+|/Users/[^/]+|~)/(?:"
-    r"\.ssh/(?!known_hosts|config\Z|authorized_keys|[^/]*\.pub\Z)[^/]+"
-    r"|\.aws/(?:credentials|sso/.*|cli/cache/.*)|\.netrc|\.git-credentials|\.pypirc|\.npmrc"
-    r"|\.docker/config\.json|\.kube/config|\.gnupg(?:/.*)?|\.kaggle/kaggle\.json|\.pgpass|\.my\.cnf"
-    r"|\.vault-token|\.cargo/credentials(?:\.toml)?|\.gem/credentials|\.s3cfg|\.boto|\.rhosts"
-    r"|\.(?:cache/)?huggingface/(?:token|stored_tokens)"
-    r"|\.config/(?:gh/hosts\.yml|gcloud/.*|hub|op/.*|rclone/rclone\.conf|git/credentials)"
-    r"|\.config/(?:google-chrome|chromium|BraveSoftware)/.*(?:Login Data|Cookies).*"
-    r"|\.terraform\.d/.*"
-    r"|\.config/(?:doctl|stripe|github-copilot|anthropic|openai|containers/auth\.json"
-    r"|composer)(?:/.*)?"
-    r"|\.databrickscfg|\.m2/settings\.xml|\.gradle/gradle\.properties|\.gemini/oauth_creds\.json"
-    r"|\.azure/.*|\.claude/\.credentials\.json|\.claude\.json|\.codex/auth\.json"
-    r"|\.pi/agent/auth\.json|\.local/share/opencode/auth\.json|\.hermes/(?:\.env|auth\.json)"
-    r"|\.password-store(?:/.*)?|\.local/share/keyrings(?:/.*)?|\.mozilla/.*(?:logins|cookies).*"
-    r"|\.(?:bundle/config|nuget/nuget/nuget\.config|curlrc|wgetrc|pgpass|dbt/profiles\.yml)"
-    r"|\.\w+_history"
-    # whatever else is called so, in the folders in which programs keep what they need
-    r"|\.(?:[^/]+/)*(?:[\w.-]*[._-])?(?:auth|credentials?|creds|tokens?|secrets?|passwords?|passwd"
-    r"|oauth\w*|cookies?|logins?|keyrings?|keystore|apikeys?|api[_-]keys?)(?:[._-][\w.-]*)?"
-    r"|\.yarnrc\.yml|\.mozilla/.*(?:key[34]|cert9)\.db|\.config/.*/state\.vscdb"
-    r"|\.subversion/auth/.*)\Z",
-    re.IGNORECASE,
-)
-_SYSTEM_FILE = re.compile(
-    r"/etc/(?:shadow|gshadow|sudoers(?:\.d/.*)?|ssh/ssh_host_\w+_key|krb5\.keytab)(?:-)?\Z"
-    r"|/etc/(?:ssl/private|wireguard|openvpn|letsencrypt/(?:live|archive)|ppp/\w+-secrets"
-    r"|NetworkManager/system-connections)(?:/(?!.*(?:cert|chain)\.pem).*)?\Z|/tmp/krb5cc_.*\Z"
-    r"|/(?:var/)?run/secrets(?:/.*)?\Z|/etc/kubernetes/.*\Z"
-)
-_PROCESS = re.compile(
-    r"/proc/[^/]*/(?:task/[^/]*/)?(?:environ|mem|auxv)\Z|/dev/k?mem\Z|/proc/kcore\Z"
-)
-# Folders that hold nothing but such files: to list one is fine, to read all in it is not.
-_HOME_FOLDER = re.compile(
-    r"(?:/root|/home/[^/]+|/Users/[^/]+|~)/\.(?:ssh|aws|gnupg|kube|docker|azure|kaggle"
-    r"|password-store"
-    r"|config/(?:gh|gcloud|op|rclone)|local/share/keyrings|mozilla"
-    r"|config/google-chrome)(?:/\*{1,2})*\Z"
-)
 _LISTERS = frozenset(
     ("ls", "stat", "test", "[", "cd", "mkdir", "chmod", "chown", "find", "tree", "du", "ssh-keygen",
      "ssh", "ssh-add", "git", "echo", "true", "file", "touch", "rmdir", "exa", "eza", "docker",
@@ -78,50 +38,18 @@ _LISTERS = frozenset(
 )  # fmt: skip
 _GREPS = frozenset(("grep", "egrep", "rg", "ag"))
 _LISTING_TOOL = re.compile(r"list|ls\b|glob|tree|dir", re.IGNORECASE)
-# Programs that hand out what they keep.
-_TELLS_SECRETS = re.compile(
-    r"git credential(?:-\w+)? (?:fill|get)|gh auth token|gh auth status .*(?:-t\b|--show-token)"
-    r"|glab auth status .*(?:-t\b|--show-token)|glab config get token|hub credential"
-    r"|gcloud auth (?:application-default )?print-(?:access|identity|refresh)-token"
-    r"|gcloud secrets versions access"
-    r"|aws configure (?:get|export-credentials)|aws sts (?:get-session-token|assume-role)"
-    r"|aws (?:secretsmanager get-secret-value|ssm get-parameters?(?: .*)?--with-decryption)"
-    r"|az account get-access-token|az keyvault secret show|kubectl (?:.* )?get (?:.* )?secrets?\b"
-    r"|kubectl config view .*--raw|vault (?:kv get|read|token lookup|print token)|op (?:read"
-    r"|item get)"
-    r"|pass (?:show|-c)\b|security (?:find-(?:generic|internet)-password|dump-keychain)"
-    r"|secret-tool (?:lookup|search)|keyring get\w*|gpg2? .*--export-secret|ssh-keygen .*-y\b"
-    r"|npm (?:config get .*(?:_authToken|_password|auth)|token list)|npm config list .*-l"
-    r"|pip config (?:get|list|debug)\b.*(?:password|token)|docker-credential-\w+ get"
-    r"|docker(?:-compose)? inspect .*Env"
-    r"|(?:docker|podman|kubectl) (?:.* )?exec (?:.* )?(?:env|printenv)\Z"
-    r"|docker-credential-\w+ list|bw list|yarn config get .*[Aa]uth|pass (?!ls\b|init|git|insert)\w"
-    r"|hf auth token|huggingface-cli auth token|heroku auth:token|fly auth token"
-    r"|netlify status .*token"
-    r"|gcore\b|ps (?:-\w+ )?\w*e\w*ww?\b|ps \w*aux\w*e|systemctl show-environment"
-    r"|gcloud config config-helper|doppler secrets|chamber (?:read|export)|sops (?:-d|--decrypt)"
-    r"|ansible-vault (?:view|decrypt)"
-    r"|git config (?:.* )?(?:--get(?:-all|-regexp)? )?\S*(?:extraheader|\.token|password|oauth)"
-    r"|(?:rclone config (?:show|dump|reveal))|bw get|lpass show|chezmoi secret"
-    r"|getent (?:g?shadow)|wrangler .*token"
-)
-# Hold secrets beside much else.
-_MAY_HOLD = re.compile(
-    r"/etc/(?:environment|profile|bash\.bashrc|pip\.conf)\Z"
-    r"|(?:/root|/home/[^/]+|/Users/[^/]+|~)/\.(?:bashrc|bash_profile|profile|zshrc|zshenv|zprofile"
-    r"|config/.*|local/share/.*|docker/.*|claude/.*|codex/.*|gitconfig|condarc)\Z"
-)
-_AGENT_SETTINGS = re.compile(
-    r"(?:/root|/home/[^/]+|/Users/[^/]+|~)/\.(?:config/(?:opencode|goose|aider|cursor|Cursor)"
-    r"|claude|codex|gemini|cursor|hermes|pi|aider|continue)/(?:[^/]+/)?"
-    r"(?:settings[\w.]*|config|opencode|models|mcp|providers)\.(?:json[c5]?|toml|ya?ml)\Z"
-)
-_VARIABLES_FILE = re.compile(r".*/\.env(?:\.(?!example|sample|template|dist)[\w.]+)?\Z")
 _TAKES_ALONG = frozenset(("tar", "bsdtar", "zip", "7z", "rsync", "cp", "scp"))
 _LOOKS = re.compile(r"AKIA|ghp_|BEGIN\b.*(?:PRIVATE|RSA|KEY|SSH)|sk-|xox[bp]|hf_")
 _EVERYWHERE = re.compile(
     r"(?:~|/root|/home|/home/[^/]+|/etc|\$HOME|/Users/[^/]+)?/?(?:\.config/?|\.local(?:/share)?/?)?"
 )
+# Tools of servers that keep secrets, or hand out variables.
+_SECRET_TOOL = re.compile(
+    r"(?:get|read|fetch|show|reveal|retrieve)_?(?:secret|token|credential|password|api_?key)s?"
+    r"(?:_value|_version)?\Z|\Amcp__(?:1password|bitwarden|keychain|vault|lastpass)__(?!list)",
+    re.IGNORECASE,
+)
+_VARIABLE_TOOL = re.compile(r"env(?:ironment)?(?:\b|_)", re.IGNORECASE)
 _METADATA = frozenset(
     ("169.254.169.254", "metadata.google.internal", "metadata", "100.100.100.200", "169.254.170.2",
      "fd00:ec2::254", "metadata.azure.com")
@@ -130,6 +58,15 @@ _SECRET_NAME = re.compile(
     r"(?:\A|_)(?:TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?|API_?KEYS?|ACCESS_KEY"
     r"|SECRET_KEY|PRIVATE_KEY|AUTH|PAT)(?:_(?:ID|V?\d+|FILE))?\Z|(?:\A|_)CREDENTIALS_"
 )
+# Print much of what was set, said or done.
+_LISTINGS = frozenset(("compgen", "history", "fc", "journalctl", "dmesg"))
+_LISTING_VERBS = frozenset(
+    {("git", "config"), ("crontab", "-l"), ("docker", "inspect"), ("docker", "logs"),
+     ("docker", "compose"), ("docker", "history"), ("systemctl", "show"), ("systemctl", "cat"),
+     ("pip", "config"), ("npm", "config"), ("poetry", "config"), ("yarn", "config"),
+     ("git", "remote"), ("kubectl", "describe"), ("kubectl", "logs"), ("ps", "aux"), ("ps", "-ef")}
+)  # fmt: skip
+_LISTS_ARGUMENTS = re.compile(r"/proc/[^/]+/cmdline\Z|.*\.git/config\Z|/etc/fstab\Z")
 _SEEKS = re.compile(
     r"token|secret|passw|(?:\A|[^a-z])(?:keys?|pass|api|pat|creds?)(?:\Z|[^a-z])|api.?key"
     r"|credential|auth(?!or)",
@@ -140,21 +77,6 @@ _IN_CODE = re.compile(
     r"|\.git-credentials|\.kube/config|\.docker/config\.json|gh/hosts\.yml|\.claude/\.credentials"
     r"|\.codex/auth\.json|huggingface/token|\.bash_history|169\.254\.169\.254"
 )
-# Keys by their names, wherever they lie.
-_KEY_FILE = re.compile(
-    r"(?!/(?:usr|etc/ssl|opt|lib|nix)/).*/(?:id_(?:rsa|dsa|ecdsa|ed25519)"
-    r"|(?!cacert|ca-?bundle)[^/]*\.(?:pem|key|p12|pfx|kdbx|jks|keystore|ovpn))\Z"
-)
-# What a path with wildcards is tried against.
-_EXAMPLES = tuple(
-    parts(one)
-    for one in (
-        "~/.ssh/id_rsa", "~/.ssh/id_ed25519", "~/.aws/credentials", "~/.netrc", "~/.npmrc",
-        "~/.git-credentials", "~/.pypirc", "~/.docker/config.json", "~/.kube/config",
-        "~/.config/gh/hosts.yml", "~/.claude/.credentials.json", "~/.codex/auth.json",
-        "~/.cache/huggingface/token", "~/.gnupg/secring.gpg", "/etc/shadow",
-    )
-)  # fmt: skip
 
 
 class Credentials:
@@ -177,13 +99,13 @@ class Credentials:
         touched = [(read.path, read.span) for read in call.of(ReadPath)]
         touched += [(write.path, write.span) for write in call.of(WritePath)]
         for path, span in touched:
-            if _PROCESS.match(path):
+            if PROCESS.match(path):
                 findings.append(self._checks.found("process_environment", f"reads {path}", span))
-            elif _HOME_FOLDER.match(path) and not _only_lists(call, path):
+            elif HOME_FOLDER.match(path) and not _only_lists(call, path):
                 findings.append(self._checks.found("secret_file", f"reads all of {path}", span))
-            elif _is_secret(path, ledger) and not ledger.is_editable(path):
+            elif is_secret(path, ledger) and not ledger.is_editable(path):
                 findings.append(self._checks.found("secret_file", f"touches {path}", span))
-        holds = any(_MAY_HOLD.match(path) for path, _ in touched)
+        holds = any(MAY_HOLD.match(path) for path, _ in touched)
         for code in call.of(Unparsed):
             if found := _IN_CODE.search(code.text):
                 findings.append(
@@ -192,20 +114,20 @@ class Credentials:
                     )
                 )
         for run in call.of(RunCommand):
-            words = " ".join(word for word in run.words[:32])[:2048]
             if run.words[0] in _TAKES_ALONG and (whole := _taken_along(run.words)):
                 findings.append(
                     self._checks.found("secret_file", f"takes along all of {whole}", run.span)
                 )
-            if run.words[0] in _GREPS and (
+            if (run.words[0] in _GREPS or scans_for_secrets(run.words)) and (
                 _hunts(run.words) or (holds and any(map(_SEEKS.search, run.words[1:4])))
             ):
                 findings.append(
                     self._checks.found("secret_file", "searches a home for secrets", run.span)
                 )
-            if _TELLS_SECRETS.match(words.rpartition("/")[2] if run.words[0][:1] == "/" else words):
+            if tells_secret(run.words):
+                said = " ".join(run.words)[:80]
                 findings.append(
-                    self._checks.found("secret_program", f"{words[:80]} tells a secret", run.span)
+                    self._checks.found("secret_program", f"{said} tells a secret", run.span)
                 )
         if not call.of(RunCommand) and _hunts(["", *_asked(call)]):
             findings.append(self._checks.found("secret_file", "searches a home for secrets"))
@@ -216,6 +138,10 @@ class Credentials:
                         "secret_program", f"asks {connect.host} for credentials", connect.span
                     )
                 )
+        if _SECRET_TOOL.search(call.name):
+            findings.append(
+                self._checks.found("secret_program", f"{call.name[:80]} hands out secrets")
+            )
         findings += self._variables_of(call, ledger)
         return first_block(findings)
 
@@ -227,7 +153,10 @@ class Credentials:
                 used.append("all variables")
             elif name[0] == "*" and _SEEKS.search(name):
                 used.append(name)
-        dumps = any(run.words[0] == "compgen" or run.words[:2] == ("git", "config") for run in runs)
+        if _VARIABLE_TOOL.search(call.name):
+            asked = (call.arguments or {}).values()
+            used += [v for v in asked if isinstance(v, str) and _SECRET_NAME.search(v)]
+        dumps = any(_may_list_secrets(run.words) for run in runs)
         for run in runs:
             if run.words[0] in ("grep", "rg", "egrep", "awk", "sed") and dumps:
                 pattern = [word for word in run.words[1:] if word[:1] != "-"]
@@ -247,23 +176,12 @@ class Credentials:
         ]
 
 
-def _is_secret(path: str, ledger: Ledger) -> bool:
-    if _HOME_FILE.match(path) or _SYSTEM_FILE.match(path):
-        return True
-    if not path.startswith(ledger.policy.workdir.rstrip("/") + "/"):
-        if _KEY_FILE.match(path) or _VARIABLES_FILE.match(path):
-            return True
-        if ledger.is_task and _AGENT_SETTINGS.match(path):
-            return True
-    last = path.rpartition("/")[2]
-    told = len(last.strip("*?")) > 2 and not re.fullmatch(r"\*{1,2}\.\w+", last)
-    if not is_wild(path) or not (told or "/." in path or path.startswith("/etc/")):
-        return False
-    home = parts(ledger.home)
-    asked = parts(path)
-    asked = ("~", *asked[len(home) :]) if asked[: len(home)] == home else asked
-    asked = ("~", *asked[1:]) if asked[:1] == ("root",) else asked
-    return any(overlap(asked, one) for one in _EXAMPLES)
+def _may_list_secrets(words: Sequence[str]) -> bool:
+    """Whether a program prints much of what was set, said or done, with secrets among it."""
+    name = words[0].rpartition("/")[2]
+    if name in ("cat", "strings", "tr", "xargs"):
+        return any(_LISTS_ARGUMENTS.match(word) for word in words[1:])
+    return name in _LISTINGS or (name, *words[1:2]) in _LISTING_VERBS
 
 
 def _taken_along(words: Sequence[str]) -> str | None:
@@ -280,7 +198,9 @@ def _taken_along(words: Sequence[str]) -> str | None:
 
 def _hunts(words: Sequence[str]) -> bool:
     """A search of all of somebody's files for what looks like a secret."""
-    asked = any(_SEEKS.search(word) or _LOOKS.search(word) for word in words[1:])
+    asked = scans_for_secrets(words) or any(
+        _SEEKS.search(word) or _LOOKS.search(word) for word in words[1:]
+    )
     return asked and any(_EVERYWHERE.fullmatch(word) for word in words[1:])
 
 

@@ -83,6 +83,19 @@ _CONTENTS = re.compile(
     r"\b(?:gold|expected|reference|hidden|correct|answer|solution|reward|verifier|grader)",
     re.IGNORECASE,
 )
+# Programs that show a part of a file, and what part is meant.
+_LOOKS_INTO = frozenset(
+    ("jq", "yq", "dasel", "sqlite3", "duckdb", "awk", "gawk", "grep", "egrep", "rg", "unzip", "tar",
+     "bsdtar", "7z", "git", "xmllint", "tomlq", "mlr", "xsv", "csvgrep", "csvcut")
+)  # fmt: skip
+_ANSWER_FIELD = re.compile(
+    r"(?<![a-z])(?:gold(?:en)?|answers?|expected|ground_?truth|solutions?|correct)(?![a-z])"
+    r"|task\.(?:toml|json|ya?ml)\b",
+    re.IGNORECASE,
+)
+_KEPT = re.compile(
+    r"/(?:tasks?|harbor|oracle|gold|bench\w*|eval\w*|opt|srv|mnt|data|datasets?)(?:/.*)?\Z"
+)
 _COPY = re.compile(
     r".*/(?:[^/]*(?:site|dist)-packages|gems|registry/src/[^/]+"
     r"|pkg/mod(?:/[^/]+)*)/([^/]+)(?:/.*)?\Z"
@@ -144,10 +157,10 @@ class Lookup:
         for run in call.of(RunCommand):
             if found := _ran(run.words, ledger):
                 yield (*found, run.span)
-        for connect in call.of(ConnectHost):
-            if connect.host in _CODE_HOSTS and (
-                project := _project_in(f"{connect.address} {call.raw}", ledger)
-            ):
+        reached_hosts = [one for one in call.of(ConnectHost) if one.host in _CODE_HOSTS]
+        said = _project_in(call.raw, ledger) if reached_hosts else None
+        for connect in reached_hosts:
+            if project := said or _project_in(connect.address, ledger):
                 yield "upstream_web", f"{project} at {connect.host}", connect.span
         for read in call.of(ReadPath):
             if found := _looked_at(read.path, ledger):
@@ -205,7 +218,16 @@ def _ran(words: Sequence[str], ledger: Ledger) -> tuple[str, str] | None:
         what := _seeks_hidden(words, ledger)
     ):
         return "verifier_search", f"{name} seeks {what}"
+    if name in _LOOKS_INTO and (what := _picks_answer(words, ledger)):
+        return "verifier_search", f"{name} picks {what} out of a file outside the workspace"
     return None
+
+
+def _picks_answer(words: Sequence[str], ledger: Ledger) -> str | None:
+    """Of a file that lies where tasks and data are kept: the part that is asked for by its name."""
+    if not any(_KEPT.match(word) and _outside(word, ledger) for word in words[1:]):
+        return None
+    return next((w for w in words[1:] if not w.startswith("/") and _ANSWER_FIELD.search(w)), None)
 
 
 def _looked_at(path: str, ledger: Ledger) -> tuple[str, str] | None:

@@ -21,6 +21,8 @@ from harness_adapters.gateway.guard.ledger import project_name
 _INDEXES = frozenset(("pypi", "npm", "crates", "crate", "cargo", "gem", "rubygems", "go", "conda"))
 _FOLDERS = frozenset(("datasets", "buckets", "models", "spaces", "competitions", "code", "repos"))
 _MAX_TEXT = 64 * 1024
+_HUB_TOOL = re.compile(r"kaggle|hugging|(?:\b|_)hf(?:\b|_)|dataset|\bhub\b", re.IGNORECASE)
+_TELLING = 4  # characters of a name that says enough by itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +72,9 @@ def reached(call: ToolCall, sources: Sequence[str]) -> Iterator[tuple[str, tuple
     connects, installs = call.of(ConnectHost), call.of(InstallPackage)
     text = _said(call) if connects else ""
     for one in map(source, sources):
+        named = bool(connects) and _named_in(one, text)
         for connect in connects:
-            if _addresses(one, connect.host, text):
+            if named or (_at_site(one, connect.host) and _told_by_site(one, text)):
                 yield f"reaches {one.text}", connect.span
         name = one.package or one.slug.rpartition("/")[2]
         for install in installs:
@@ -82,7 +85,7 @@ def reached(call: ToolCall, sources: Sequence[str]) -> Iterator[tuple[str, tuple
                 yield f"reads {read.path}", read.span
             elif one.slug and _cached(one.slug, read.path):
                 yield f"reads {read.path}, a copy of {one.text}", read.span
-        if one.slug and not connects and _is_asked(call) and _named(one.slug, call.raw.lower()):
+        if one.slug and not connects and _is_asked(call) and _asks_for(one, call):
             yield f"asks for {one.text}", (0, len(call.raw))
 
 
@@ -90,6 +93,13 @@ def _is_asked(call: ToolCall) -> bool:
     """Whether a tool that some server has is called, for what is not on this machine."""
     runs, writes = call.of(RunCommand), call.of(WritePath)
     return call.name.startswith("mcp") and not runs and not writes
+
+
+def _asks_for(one: Source, call: ToolCall) -> bool:
+    text = call.raw.lower()
+    name = one.slug.rpartition("/")[2]
+    of_hub = _HUB_TOOL.search(call.name) is not None and len(name) > _TELLING
+    return _named(one.slug, text) or (of_hub and _named(name, text))
 
 
 def _named(slug: str, text: str) -> bool:
@@ -125,19 +135,23 @@ def _said(call: ToolCall) -> str:
     return unquote("\n".join([call.raw[:_MAX_TEXT], *addresses, *words])[: 2 * _MAX_TEXT]).lower()
 
 
-def _addresses(one: Source, host: str, text: str) -> bool:
-    bare = host.removeprefix("www.")
+def _named_in(one: Source, text: str) -> bool:
+    """Whether a text names a repository by owner and name, or a package as part of an address."""
     if one.slug:
-        if re.search(rf"(?<![\w-]){re.escape(one.slug)}(?![\w-])", text):
-            return True
-        owner, _, name = one.slug.partition("/")
-        same_site = one.host and (bare == one.host or bare.endswith(f".{one.host}"))
-        return bool(same_site and name) and all(
-            re.search(rf"['\"\s/=]{re.escape(part)}['\"\s/.]", text) for part in (owner, name)
-        )
-    if one.package:
-        return (
-            re.search(rf"/(?:[\w.@-]+/)*{re.escape(one.package)}(?:[/@#?\"'\s.]|\Z)", text)
-            is not None
-        )
+        return re.search(rf"(?<![\w-]){re.escape(one.slug)}(?![\w-])", text) is not None
+    asked = rf"/{re.escape(one.package)}(?:[/@#?\"'\s.]|\Z)"
+    return bool(one.package) and re.search(asked, text) is not None
+
+
+def _at_site(one: Source, host: str) -> bool:
+    bare = host.removeprefix("www.")
     return bool(one.host) and (bare == one.host or bare.endswith(f".{one.host}"))
+
+
+def _told_by_site(one: Source, text: str) -> bool:
+    """Whether reaching the source's site is enough, given what is said: owner and name apart."""
+    owner, _, name = one.slug.partition("/")
+    return not one.slug or (
+        bool(name)
+        and all(re.search(rf"['\"\s/=]{re.escape(part)}['\"\s/.]", text) for part in (owner, name))
+    )

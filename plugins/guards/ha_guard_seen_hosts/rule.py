@@ -41,6 +41,12 @@ _SAME_SITE = (
 )  # fmt: skip
 
 
+# A host by its bare name as a query's value, or after what passes requests on.
+_PASSED_ON = re.compile(
+    r"[?&](?:u|url|uri|host|target|dest|to|next|link|q|site|domain|proxy|redirect)="
+    r"((?:[\w-]+\.)+[a-z]{2,24})(?=[/&#:]|\Z)"
+    r"|/(?:proxy|redirect|cors|fetch|browse)/((?:[\w-]+\.)+[a-z]{2,24})(?=[/?#:]|\Z)"
+)
 # Files that tell programs of the machine where to go.
 _REDIRECTS = re.compile(
     r"/etc/(?:hosts|resolv\.conf|apt/.*|yum\.repos\.d/.*|pip\.conf|npmrc|gitconfig|wgetrc"
@@ -106,7 +112,7 @@ class SeenHosts:
                         at_most=at_most,
                     )
                 )
-            for inner in hosts_in(unquote(action.address))[1:]:  # an address within an address
+            for inner in _inner_hosts(unquote(action.address)):
                 if not self._known(inner.removeprefix("www."), ledger):
                     findings.append(
                         self._checks.found(
@@ -140,3 +146,9 @@ class SeenHosts:
         return any(
             host in site and any(other in ledger.hosts for other in site) for site in _SAME_SITE
         )
+
+
+def _inner_hosts(address: str) -> list[str]:
+    """Hosts that the one of an address is asked to reach in turn."""
+    bare = [tidy_host(one or two) for one, two in _PASSED_ON.findall(address)]
+    return [*hosts_in(address)[1:], *bare]

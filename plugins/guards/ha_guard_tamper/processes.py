@@ -18,7 +18,8 @@ _EVERYTHING = ("1", "-1", "$PPID", "-$PPID", "$(ps -o ppid= -p $$)")
 _POWER = frozenset(
     ("shutdown", "reboot", "poweroff", "halt", "telinit", "swapoff", "killall5", "kexec", "rmmod",
      "insmod", "wipefs", "setenforce", "ptrace", "settimeofday", "stress", "stress-ng", "fdisk",
-     "parted", "sgdisk", "blkdiscard", "losetup")
+     "parted", "sgdisk", "blkdiscard", "losetup", "dmsetup", "lvremove", "vgremove", "pvremove",
+     "zpool", "mdadm", "hdparm", "rtcwake", "pivot_root", "cgset", "cgdelete")
 )  # fmt: skip
 _ON_ONE = names("choom renice chrt taskset cpulimit prlimit ionice nice-pid")
 _BY_NUMBER = names("gdb strace ltrace reptyr rr py-spy pyrasite lldb gcore perf bpftrace")
@@ -35,7 +36,10 @@ _ENDS_MACHINE = frozenset(
     {("init", "0"), ("init", "6"), ("systemctl", "poweroff"), ("systemctl", "reboot"),
      ("systemctl", "halt"), ("systemctl", "kexec"), ("systemctl", "suspend"),
      ("systemctl", "isolate"), ("systemctl", "rescue"), ("systemctl", "emergency"),
-     ("loginctl", "poweroff"), ("loginctl", "reboot")}
+     ("loginctl", "poweroff"), ("loginctl", "reboot"), ("loginctl", "terminate-user"),
+     ("loginctl", "terminate-session"), ("loginctl", "kill-user"), ("loginctl", "kill-session"),
+     ("umount", "-a"), ("umount", "/"), ("ufw", "enable"), ("ufw", "default"),
+     ("btrfs", "subvolume"), ("nvme", "format"), ("arp", "-d")}
 )  # fmt: skip
 _ON_ACCOUNTS = frozenset(("root", "-s", "--shell", "-l", "-L", "--lock", "-d", "--delete"))
 _SETS_CLOCK = re.compile(r"-s(?:\Z|[\d@ ])|--set(?:=|\Z)|\d{8,12}(?:\.\d\d)?\Z")
@@ -71,13 +75,24 @@ def attacked(words: Sequence[str]) -> str | None:
     name = words[0].rpartition("/")[2]
     rest = words[1:]
     if name in ("pkill", "killall", "skill", "slay", "snice"):
+        if not rest:  # whatever there is, by code that names none
+            return "every process"
         by_owner = next(
-            (w for o, w in itertools.pairwise(rest) if o in _BY_OWNER and w in _EVERYBODY), None
+            (
+                w
+                for o, w in itertools.pairwise(("", *rest))
+                if (o in _BY_OWNER or name in ("skill", "slay")) and w in _EVERYBODY
+            ),
+            None,
         )
         return by_owner or next((w for w in rest if w[:1] != "-" and _of_verifier(w)), None)
     if name == "kill":
         return _killed(rest)
-    if name == "fuser" and "-k" in " ".join(rest) and any(_outside(w) for w in rest):
+    if (
+        name == "fuser"
+        and any(re.match(r"-\w*k", w) for w in rest)
+        and any(_outside(w) or w == "/" for w in rest)
+    ):
         return " ".join(rest)[:80]
     if name in _BY_NUMBER:
         if {"-p", "--pid", "attach", "inject", "dump"} & set(rest):
@@ -92,7 +107,11 @@ def attacked(words: Sequence[str]) -> str | None:
         return "the machine"
     if name == "modprobe" and "-r" in rest:
         return "the machine"
+    made = {"ln": rest[-1:], "mknod": rest[-4:], "mkfifo": rest}.get(name, ())
+    if not _DEVICES.isdisjoint(made):
+        return "the machine's devices"
     closes = name in ("rm", "mv") or (name == "chmod" and any(map(_NO_RIGHTS.match, rest)))
+    closes = closes or (name == "chown" and any(re.match(r"-\w*R|--recursive", w) for w in rest))
     if closes and any(map(_WHOLE_SYSTEM.match, rest)):
         return "the machine's files"
     if name == "kubectl" and rest[:1] == ("delete",):
@@ -101,7 +120,9 @@ def attacked(words: Sequence[str]) -> str | None:
         return "the machine's files"
     if name == "sysctl" and any("=" in w or w in ("-w", "-p") for w in rest):
         return "the machine's kernel"
-    if name in ("userdel", "chsh", "usermod", "passwd", "vipw") and _ON_ACCOUNTS & set(rest):
+    if name == "chpasswd" or (
+        name in ("userdel", "chsh", "usermod", "passwd", "vipw") and _ON_ACCOUNTS & set(rest)
+    ):
         return "the machine's accounts"
     if (name in _CLOCKS and rest and not _only_shows(rest)) or (
         name == "date" and any(_SETS_CLOCK.match(w) for w in rest)
@@ -123,7 +144,7 @@ def attacked(words: Sequence[str]) -> str | None:
     elif name in ("docker", "podman") and rest[:1] and rest[0] in ("kill", "stop", "rm", "restart"):
         return next((w for w in rest[1:] if _VERIFIER.search(w) or _ALL_OF_THEM.search(w)), None)
     elif name in _SERVICES and {"stop", "restart", "kill"} & set(rest):
-        return next((w for w in rest if _VERIFIER.search(w) or w == "all"), None)
+        return next((w for w in rest if _VERIFIER.search(w) or w in ("all", "docker")), None)
     elif name == "systemctl" and rest[:1] and rest[0] in ("stop", "kill", "mask", "disable"):
         return next((w for w in rest[1:] if _VERIFIER.search(w) or "docker" in w), None)
     return None
@@ -131,10 +152,11 @@ def attacked(words: Sequence[str]) -> str | None:
 
 _BY_OWNER = ("-u", "-U", "-P", "-g", "-G", "-t", "--parent", "--uid", "--euid")
 _EVERYBODY = ("root", "0", "1", "$USER", "$(whoami)", "$(id -u)", "pts/0", "$PPID")
+_DEVICES = frozenset(("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom", "/dev/tty"))
 # What the machine cannot do without.
 _WHOLE_SYSTEM = re.compile(
     r"/(?:usr(?:/s?bin|/lib(?:64)?)?|s?bin|lib(?:64)?|etc|var(?:/tmp)?|tmp|dev(?:/null)?|proc|sys|home"
-    r"|root|boot)?/?\Z|/(?:usr/)?(?:s?bin|lib)/\*\Z"
+    r"|root|boot)?/?\Z|/(?:usr/)?(?:s?bin|lib)/\*\Z|/usr/(?:local/)?lib/python[\d.*]*/?\Z"
 )
 _NO_RIGHTS = re.compile(r"0+\Z|[augo]*-[rwx]+\Z|[augo]*=\Z")
 
@@ -192,7 +214,9 @@ def fills_disk(commands: Sequence[Sequence[str]]) -> bool:
     if names & {"head", "timeout", "dd", "pv"}:
         return False
     endless = any(words[0] in ("cat", "cp", "tee") and _ENDLESS & set(words) for words in commands)
-    return "yes" in names or endless or {"mktemp", "while"} <= names
+    counts = any(words[0] == "seq" and re.search(r"\d{10}", words[-1]) for words in commands)
+    disk = any(words[0] == "cat" and any(map(_DISK.match, words[1:])) for words in commands)
+    return "yes" in names or endless or counts or disk or {"mktemp", "while"} <= names
 
 
 _NEVER_ENDS = re.compile(
@@ -205,7 +229,8 @@ _NEVER_ENDS = re.compile(
 )
 
 
-_MUCH = re.compile(r"\d{12}|<<\s*[4-9]\d")  # what any of the others needs, found quickly
+# What those of them need that have no ``while``, ``**`` or ``$0``, found quickly.
+_MUCH = re.compile(r"\*\s*\(?\s*(?:1\s*<<|\d{12})")
 
 
 def fills_memory(commands: Sequence[Sequence[str]], text: str) -> bool:
@@ -222,6 +247,7 @@ _FUNCTION = re.compile(r"\(\)\s*\{")
 _BOMB = re.compile(
     r"(?<![^\s;&|{\"])([\w:.]{1,32})\s*\(\)\s*\{[^}\n]{0,200}?\1\s*\|\s*\1\s*&|\bfork\s+while\b"
     r"|while\s+(?:true|:|\[\s*1\s*\])\s*(?:;|\\n|\n)\s*do\s+(?:(?!done|wait)[^;&\n]){1,120}&\s*(?:;|\\n|\n)?\s*done"
+    r"|\bloop\s*(?:\{|do)\s*(?:Process\.)?fork|while\s*\(\s*(?:1|true)\s*\)[^\n]{0,80}\b(?:spawn|fork|exec)\("
     r"|\b(?:ba)?sh\s+\\?\"?\$0\\?\"?[^\n]{0,20}&|while\s+(?:True|true|:|1)[^\n]{0,40}os\.fork\(\)"
 )
 
@@ -231,7 +257,7 @@ def is_bomb(text: str) -> bool:
     starts_itself = "&" in text and (
         "$0" in text or "while" in text or _FUNCTION.search(text) is not None
     )
-    return (starts_itself or "fork" in text) and _BOMB.search(text) is not None
+    return (starts_itself or "fork" in text or "spawn" in text) and _BOMB.search(text) is not None
 
 
 _ALL_SEEN = re.compile(r"(?:\$\(|`)\s*(?:pidof|pgrep)\s+(?:-x\s+)?(\w+)\s*[)`]\Z")
@@ -243,6 +269,8 @@ def _killed(rest: Sequence[str]) -> str | None:
         if _ALL_SEEN.match(word) and _ALL_SEEN.match(word).group(1) in _PARTS_OF_SYSTEM:  # type: ignore[union-attr]
             return word[:80]
         if re.match(r"(?:\$\(|`)\s*ps\b.*\bppid", word):
+            return word[:80]
+        if "*" in word and not word.startswith("$"):  # of ``/proc/[0-9]*``
             return word[:80]
         if word in _EVERYTHING or word.strip("\"'") in _EVERYTHING:
             return word

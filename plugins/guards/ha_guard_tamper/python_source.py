@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import textwrap
+from collections.abc import Iterable
 
 from harness_adapters.syntax_tree import parse_python
 
@@ -29,12 +30,25 @@ def parse_piece(content: str) -> ast.Module | None:
     return None
 
 
+def nodes_of(*roots: ast.AST) -> list[ast.AST]:
+    """Trees' nodes, the outer ones first: ``ast.walk`` in half of its time."""
+    found = list(roots)
+    for node in found:  # which grows meanwhile
+        for name in node._fields:
+            value = getattr(node, name, None)
+            if isinstance(value, ast.AST):
+                found.append(value)
+            elif isinstance(value, list):
+                found += [one for one in value if isinstance(one, ast.AST)]
+    return found
+
+
 class Names:
     """What dotted names stand for, imports resolved; calls that only name something too."""
 
-    def __init__(self, tree: ast.Module) -> None:
+    def __init__(self, nodes: Iterable[ast.AST]) -> None:
         self._modules: dict[str, str] = {}
-        for node in ast.walk(tree):
+        for node in nodes:
             if isinstance(node, ast.Import):
                 for alias in node.names:
                     top = alias.name if alias.asname else alias.name.split(".")[0]

@@ -7,7 +7,7 @@ import builtins
 import re
 from collections.abc import Iterator
 
-from ha_guard_tamper.python_source import Names, parse_piece
+from ha_guard_tamper.python_source import Names, nodes_of, parse_piece
 
 # Without one of these there is no trick, and nothing is parsed.
 _HINTS = (
@@ -16,6 +16,8 @@ _HINTS = (
     "meta_path", "path_hooks", "__import__", "setprofile", "getpid",
     "abort", "alarm", "random.", "SkipTest", "f_back", "traceback", "outcome", "sleep",
 )  # fmt: skip
+_MAX_PARSED = 40_000  # characters
+_BLOCK = re.compile(r"^(?=[^\s#)\]}])(?!(?:else|elif|except|finally)\b)", re.MULTILINE)
 _EQUAL = "an object that equals everything"
 _ENDS = "ends the process as if all were well"
 _IMPORTED = "ends the process when it is imported"
@@ -82,26 +84,36 @@ def python_trick(content: str) -> str | None:
     """What a Python source does to its tests, or ``None``."""
     if not any(word in content for word in _HINTS):
         return None
-    tree = parse_piece(content)
+    tree = parse_piece(content if len(content) <= _MAX_PARSED else _hinted(content))
     if tree is None:
         return next((meaning for one, meaning in _FALLBACK if one.search(content)), None)
     return _Source(tree, content).trick()
 
 
+def _hinted(content: str) -> str:
+    """Of a long source its imports, and what begins at the margin and holds a hint; no more of it
+    than may be parsed."""
+    kept: list[str] = []
+    left = _MAX_PARSED
+    for block in _BLOCK.split(content):
+        if block.startswith(("import ", "from ")) or any(word in block for word in _HINTS):
+            left -= len(block)
+            if left < 0:
+                break
+            kept.append(block)
+    return "".join(kept)
+
+
 class _Source:
     def __init__(self, tree: ast.Module, text: str) -> None:
-        self._tree = tree
-        self._name = Names(tree).of
+        self._body = tree.body
+        self._nodes = nodes_of(tree)
+        self._name = Names(self._nodes).of
         self._script = text.startswith("#!")
         self._forks = "fork" in text
-        self._always_true = {
-            node.name
-            for node in ast.walk(tree)
-            if isinstance(node, ast.FunctionDef) and _returns_only(node, True)
-        }
 
     def trick(self) -> str | None:
-        for node in ast.walk(self._tree):
+        for node in self._nodes:
             if found := self._of(node):
                 return found
         return self._ends_at_import() or self._looks_at_callers()
@@ -154,7 +166,12 @@ class _Source:
         if name not in ("__eq__", "__ne__"):
             return False
         if isinstance(value, ast.Name):
-            return name == "__eq__" and value.id in self._always_true
+            return name == "__eq__" and any(
+                isinstance(one, ast.FunctionDef)
+                and one.name == value.id
+                and _returns_only(one, True)
+                for one in self._nodes
+            )
         return isinstance(value, ast.Lambda) and _is_constant(value.body, name == "__eq__")
 
     # --- what is called -------------------------------------------------------------------------
@@ -193,7 +210,7 @@ class _Source:
             return True
         return name == "atexit.register" and any(
             self._name(one) in _EXITS
-            for one in ast.walk(node)
+            for one in nodes_of(node)
             if isinstance(one, (ast.Name, ast.Attribute))
         )
 
@@ -218,9 +235,9 @@ class _Source:
     def _ends_at_import(self) -> str | None:
         """``sys.exit(0)`` that runs when the module is imported, in a module made to be."""
         made = (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef)
-        if self._script or not any(isinstance(one, made) for one in self._tree.body):
+        if self._script or not any(isinstance(one, made) for one in self._body):
             return None
-        for node in _run_at_import(self._tree.body):
+        for node in _run_at_import(self._body):
             if isinstance(node, ast.Call):
                 if self._name(node.func) in _EXITS and _ends_well(node):
                     return _IMPORTED
@@ -235,7 +252,7 @@ class _Source:
 
     def _looks_for_runner(self, node: ast.Compare | ast.Call) -> bool:
         """``"pytest" in sys.modules``, ``sys.modules.get("pytest")``."""
-        within = list(ast.walk(node))
+        within = nodes_of(node)
         return any(
             self._name(one) in ("sys.modules", "sys.argv", "sys.orig_argv")
             for one in within
@@ -243,14 +260,13 @@ class _Source:
         ) and any(_RUNNER.search(text) for text in _texts(within))
 
     def _looks_at_callers(self) -> str | None:
-        nodes = list(ast.walk(self._tree))
-        docs = {id(one.value) for one in nodes if isinstance(one, ast.Expr)}
-        texts = list(_texts([one for one in nodes if id(one) not in docs]))
+        docs = {id(one.value) for one in self._nodes if isinstance(one, ast.Expr)}
+        texts = list(_texts([one for one in self._nodes if id(one) not in docs]))
         if not _RUNNER_VARIABLES.isdisjoint(texts):
             return _NOTICES
         if not any(map(_ABOUT_TESTS.search, texts)):
             return None
-        for one in nodes:
+        for one in self._nodes:
             if isinstance(one, (ast.Attribute, ast.Name)):
                 name = self._name(one)
                 if name in _FRAMES or name.endswith(".f_back"):
@@ -292,7 +308,7 @@ def _run_at_import(body: list[ast.stmt]) -> Iterator[ast.AST]:
 
 
 def _returns_only(node: ast.FunctionDef, wanted: bool) -> bool:
-    returns = [one.value for one in ast.walk(node) if isinstance(one, ast.Return)]
+    returns = [one.value for one in nodes_of(node) if isinstance(one, ast.Return)]
     return bool(returns) and all(_is_constant(value, wanted) for value in returns)
 
 

@@ -51,6 +51,12 @@ _OPENS = re.compile(
     r"\b(?:open|read_\w+|write_\w+|r?glob|listdir|scandir|iterdir|walk|getsource|unlink|remove|rename"
     r"|copy\w*|system|Popen|check_output|exec|run_path|load\w*)\s*\("
 )
+# One of these stands in all that the pattern above matches, and is found much faster.
+_OPENS_SIGNS = (
+    "open", "read_", "write_", "glob", "listdir", "scandir", "iterdir", "walk", "getsource",
+    "unlink", "remove", "rename", "copy", "system", "Popen", "check_output", "exec",
+    "run_path", "load",
+)  # fmt: skip
 _IMPORTABLE = re.compile(r"^[ \t]*(?:async[ \t]+)?(?:def|class)[ \t]", re.MULTILINE)
 _NAMES_TESTS = re.compile(r"tests?[/'\"]|test_|conftest|/logs/|/solution|getsource")
 _MAKES = re.compile(r"['\"]|base64|xxd|\brev\b|\btr\b|printf|echo|awk|sed")
@@ -58,7 +64,7 @@ _KERNEL = re.compile(
     r"/(?:proc/(?!self/)|sys/).+|/dev/null(?:/\*\*)?\Z|/dev/(?:sd|hd|vd|xvd|nvme|mmcblk|mapper/|k?mem\Z).*"
     r"|/etc/(?:passwd|group|g?shadow|fstab|nsswitch\.conf|resolv\.conf|sysctl(?:\.conf|\.d/.*)"
     r"|security/.*|pam\.d/.*|sudoers(?:\.d/.*)?|login\.defs|inittab|modprobe\.d/.*"
-    r"|ssh/sshd?_config(?:\.d/.*)?|docker/.*|apparmor.*|selinux/.*)-?\Z"
+    r"|localtime|timezone|ssh/sshd?_config(?:\.d/.*)?|docker/.*|apparmor.*|selinux/.*)-?\Z"
 )
 _INDEXES = re.compile(r"pypi|pythonhosted|npmjs|crates\.io|github|debian|ubuntu|golang|huggingface")
 _DEVICE = re.compile(r"/dev/(?:zero|u?random|full|stdin|tty)\Z")
@@ -131,7 +137,7 @@ def _findings(call: ToolCall, ledger: Ledger) -> Iterator[Found]:
         unread = call.of(Unparsed)
         if (runs or unread) and fills_memory(commands, call.raw):
             yield "verifier_process", "takes all memory or disk", None
-        if ("|" in call.raw or "fork" in call.raw or "while" in call.raw) and is_bomb(call.raw):
+        if is_bomb(call.raw):
             yield "verifier_process", "a program that starts itself without end", None
 
 
@@ -145,7 +151,10 @@ def _written(write: WritePath, call: ToolCall, ledger: Ledger) -> tuple[str, str
     if not ledger.is_task:
         return None
     links = call.reading.effects.links
-    if what := hook(path, content, ledger, stands_for=links.get(path, ""), said=call.raw):
+    made = path in call.reading.effects.files or path in links
+    if what := hook(
+        path, content, ledger, stands_for=links.get(path, ""), said=call.raw, made=made
+    ):
         return "runner_hook", f"{path} {what}"
     inside = path.startswith(ledger.policy.workdir.rstrip("/") + "/")
     if _KERNEL.match(path) or (path == "/etc/hosts" and _INDEXES.search(content or "")):
@@ -172,6 +181,7 @@ def _inside(words: Sequence[str], ledger: Ledger) -> bool:
 def _may_reach_tests(content: str) -> bool:
     return (
         _NAMES_TESTS.search(content) is not None
+        and any(sign in content for sign in _OPENS_SIGNS)
         and _OPENS.search(content) is not None
         and _IMPORTABLE.search(content) is not None
     )

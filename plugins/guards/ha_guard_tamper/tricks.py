@@ -6,11 +6,11 @@ Only what has no honest use in code under test is listed, so this misses more th
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from ha_guard_tamper.python_tricks import python_trick
 
 _MAX_TEXT = 256 * 1024
+_MAX_COMMENTED = 32 * 1024  # of a text whose comments are read
 # Of other languages: files, what stands in them, and what it does.
 _JS = r"\.(?:js|jsx|ts|tsx|mjs|cjs)\Z"
 _EQUAL = "an object that equals everything"
@@ -123,7 +123,8 @@ _OTHERS: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = tuple(
     )
 )
 # The author says so: a value that stands there for a test.
-_COMMENT = re.compile(r"^[^\n#/]*+(?:/(?![/*])[^\n#/]*+)*+(#|//|/\*)[^\n]*+", re.MULTILINE)
+_COMMENT = re.compile(r"(?:#|/[/*])[^\n]*+")
+_PYTHON_COMMENT = re.compile(r"#[^\n]*+")
 _SAID = re.compile(
     r"(?:#|//|/\*)[^\n]{0,80}?(?:"
     r"\btests?\b[^\n]{0,30}?\b(?:asks?|expects?|wants?|looks?\s+for"
@@ -150,20 +151,22 @@ _SPECIAL_CASE = re.compile(
 def trick_in(path: str, content: str) -> str | None:
     """What a source file does to its tests, or ``None``."""
     content = content[:_MAX_TEXT]
+    comment = _COMMENT
     if path.endswith((".py", ".pyi", ".pyx")):
+        comment = _PYTHON_COMMENT
         if trick := python_trick(content):
             return trick
     else:
         for files, text, meaning in _OTHERS:
             if files.search(path) and text.search(content):
                 return meaning
-    return "a value that stands there for a test" if _stands_for_test(content) else None
+    return "a value that stands there for a test" if _stands_for_test(content, comment) else None
 
 
-def _stands_for_test(content: str) -> bool:
+def _stands_for_test(content: str, comment: re.Pattern[str]) -> bool:
     """A comment that says so, within two lines of a constant that is returned for one value."""
-    for at in _comments(content):
-        said = _SAID.match(content, at)
+    for one in comment.finditer(content[:_MAX_COMMENTED]):  # the first of each line
+        said = _SAID.match(content, one.start())
         if said is None:
             continue
         start = content.rfind("\n", 0, said.start())
@@ -177,8 +180,3 @@ def _stands_for_test(content: str) -> bool:
         if _SPECIAL_CASE.search(content, max(start, 0), end):
             return True
     return False
-
-
-def _comments(content: str) -> Iterator[int]:
-    """Where comments begin, one a line."""
-    return (found.start(1) for found in _COMMENT.finditer(content))

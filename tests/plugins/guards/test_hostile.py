@@ -35,6 +35,8 @@ TEXTS = {
     "functions": "f(){ f|f };" * 5000,
     "letters": "A" * 60_000,
     "assertions": "assert f('abcdef') == " * 3000,
+    "machines": "".join(f"curl http://h{i}.org;" for i in range(900)),
+    "ranges": "echo {1..9999}{1..9999};" * 100,
     "formats": "print('{} {} {}'.format('a'))\n" * 500,
 }
 

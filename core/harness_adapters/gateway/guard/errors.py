@@ -9,6 +9,7 @@ from harness_adapters.errors import HarnessAdaptersError
 
 MAX_RAW = 1024 * 1024  # characters of a call's arguments
 MAX_NESTING = 64  # levels of JSON, and of statements inside statements
+MAX_MEMBERS = 2500  # of all objects and lists of a call's arguments, each but the first
 MAX_MALFORMED = 256 * 1024  # of arguments that are no strict JSON, since each repair is read
 MAX_SHELL = 64 * 1024  # characters of one shell program, bodies of here-documents not counted
 MAX_PYTHON = 128 * 1024  # characters of one Python program

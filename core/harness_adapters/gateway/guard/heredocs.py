@@ -100,16 +100,14 @@ def take_out(program: str) -> Taken:
             if pending and mode in ("(", "`"):
                 start = at
                 for where, delimiter, quoted, dashed in pending:
-                    tabs = r"\t*" if dashed else ""
-                    end = re.compile(rf"^{tabs}{re.escape(delimiter)}$\n?", re.MULTILINE)
-                    stop = end.search(program, at)
-                    body = program[at : stop.start() if stop else len(program)]
+                    end, after = _end_of_body(program, at, delimiter, dashed)
+                    body = program[at:end]
                     if dashed:
                         body = _TABS.sub("", body)
                     docs[where] = Heredoc(body, quoted)
                     if len(docs) > MAX_ALL_HEREDOCS:
                         raise Unjudgeable(f"more than {MAX_ALL_HEREDOCS} here-documents")
-                    at = stop.end() if stop else len(program)
+                    at = after
                 pending.clear()
                 emit("", start, at)
         else:
@@ -117,6 +115,20 @@ def take_out(program: str) -> Taken:
     docs.update((where, Heredoc("", quoted)) for where, _, quoted, _ in pending)
     out.append(program[copied:])
     return Taken("".join(out), docs, strings, shifts)
+
+
+def _end_of_body(program: str, at: int, delimiter: str, dashed: bool) -> tuple[int, int]:
+    """Where a body that begins at ``at`` ends, and where its last line does."""
+    line = at  # where a line begins that may be the last
+    while line < len(program):
+        start = line
+        while dashed and program.startswith("\t", start):
+            start += 1
+        stop = start + len(delimiter)
+        if program.startswith(delimiter, start) and program[stop : stop + 1] in ("", "\n"):
+            return line, min(stop + 1, len(program))
+        line = program.find("\n" if dashed else f"\n{delimiter}", line) + 1 or len(program)
+    return len(program), len(program)
 
 
 def _follow(modes: list[str], token: str) -> None:

@@ -93,6 +93,10 @@ def shell(rec: Recorder, state: State, words: Sequence[str], pipe: Pipe | None) 
             inner.variables["@"] = inner.variables["*"] = " ".join(rest[2:])
             return run_program(rec, inner, rest[0], pipe)
         if not option.startswith("--") and "s" in option:
+            given = rest[1:] if rest[:1] == ["-"] else rest
+            for i, word in enumerate(given[:9]):
+                inner.variables[str(i + 1)] = word
+            inner.variables["@"] = inner.variables["*"] = " ".join(given)
             rest = []
     if not rest or rest[0] in ("-", "/dev/stdin", "/proc/self/fd/0", "/dev/fd/0"):
         text = piped_program(rec, pipe)
@@ -203,7 +207,10 @@ def other(rec: Recorder, state: State, words: Sequence[str], pipe: Pipe | None) 
             given = True
             continue
         inline = option == program_option or (
-            not option.startswith("--") and option[-1:] in "eE" and program_option == "-e"
+            option[:2] not in ("-M", "-I", "-m")
+            and not option.startswith("--")
+            and option[-1:] in "eE"
+            and program_option == "-e"
         )
         printing = option in ("--eval", "--print", "--code") or (option == "-p" and name == "node")
         if option.startswith(("--eval=", "--print=", "--code=")):

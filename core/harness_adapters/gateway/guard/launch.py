@@ -152,6 +152,8 @@ def _completion(rec: Recorder, state: State, words: Sequence[str], pipe: Pipe | 
             run_program(rec, state.fork(), word)
         elif before == "-x":
             run_program(rec, state.fork(), word.partition(":")[2])
+        elif before in ("-f", "-d", "-G"):  # names of files that there are
+            rec.read(state, word)
     return None
 
 

@@ -217,6 +217,9 @@ class Ledger:
         """Hosts that the model names do not become known by being told back to it."""
         for host in hosts_in(text, bare=True):
             self._plant_host(host)
+        if "\\" in text or "[.]" in text:  # as patterns name hosts
+            for host in hosts_in(text.replace("[.]", ".").replace("\\", ""), bare=True):
+                self._plant_host(host)
         if "%" in text:
             for host in hosts_in(unquote(text), bare=True):
                 self._plant_host(host)
@@ -294,7 +297,7 @@ class Ledger:
             return True
         folder = path.rpartition("/")[0]
         while len(folder) > 1:
-            if folder in self.files:  # made as a whole, by something that the text does not tell
+            if folder in self.files or f"{folder}/**" in self.files:  # made as a whole
                 return True
             folder = folder.rpartition("/")[0]
         if path in self._unknown_in:

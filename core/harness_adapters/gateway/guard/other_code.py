@@ -74,7 +74,7 @@ _LITERAL = re.compile(r"['\"`]([^'\"`\n]{1,4096})['\"`]")
 _NETS = re.compile(
     r"fetch|http(?!s?://)|axios|got\b|getprint|getstore|WebRequest|RestMethod|\biw?rm?\b|request|LWP|curl|urlopen|open-uri|URI\.open|openStream|openConnection|TCPSocket|fsockopen|connect"
     r"|file_get_contents|[Ss]ocket|download|Dial|HTTP|WebSocket|readfile|\bcopy\(|fopen|install\.packages|Pkg\.|mechanize|wget|readLines|read\.\w+\(|\burl\("
-    r"|XMLHttp|sendBeacon|EventSource|superagent|undici|needle|\b(?:from|import)\s*\(?['\"]https?:",
+    r"|XMLHttp|toURL|sendBeacon|EventSource|superagent|undici|needle|\b(?:from|import)\s*\(?['\"]https?:",
 )
 _URL = re.compile(r"[a-z][a-z0-9+]{1,9}://[^\s'\"`<>\\]{1,500}")
 _SOCKET = re.compile(

@@ -57,7 +57,9 @@ def follow(rec: Recorder, state: State, name: str, words: Sequence[str]) -> None
         elif host_of_url(word):
             rec.connect(host_of_url(word), address=word)
     for before, word in pairwise(words):
-        if before in _URLS or (host_of_url(word) and {"config", "set"} & set(words[1:3])):
+        if (before in _URLS and ("://" in word or before != "-f")) or (
+            host_of_url(word) and {"config", "set"} & set(words[1:3])
+        ):
             rec.connect(host_of_operand(word), address=word)
     if name in ("pipx", "uvx", "bunx") or "tool" in rest[:1]:
         rest = [word for word in rest if word not in ("run", "tool")]
@@ -78,7 +80,7 @@ def follow(rec: Recorder, state: State, name: str, words: Sequence[str]) -> None
                 rec.read(state, word)
                 for url, host in hosts_of_urls(state.known(word) or ""):
                     rec.connect(host, address=url)
-            elif option in _URLS:
+            elif option in _URLS and ("://" in word or option != "-f"):
                 rec.connect(host_of_operand(word))
             elif option in ("-t", "-d", "--target", "--dest", "--prefix"):
                 rec.write(state, word)

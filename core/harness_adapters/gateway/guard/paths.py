@@ -6,8 +6,6 @@ import posixpath
 import re
 from fnmatch import fnmatchcase
 
-# Nothing to resolve: no ``~`` in front, no empty, ``.`` or ``..`` component.
-_TIDY = re.compile(r"(?!/?proc/)/?(?!~)(?:(?!\.\.?(?:/|\Z))[^/\0]+/)*(?!\.\.?\Z)[^/\0]+\Z")
 _SPACE = re.compile(r"\s")
 _WILD = re.compile(r"[*?\[]")
 _PROC_ROOT = re.compile(r"\A/proc/(?:self|thread-self|\d+|\$\$?|\$(?:PPID|BASHPID))/root(?=/|\Z)")
@@ -18,7 +16,7 @@ Parts = tuple[str, ...]
 
 def absolute(path: str, *, cwd: str, home: str) -> str:
     """Absolute and without ``.``, ``..``, doubled slashes, ``~`` and ``/proc/self`` detours."""
-    if _TIDY.match(path) and not cwd.startswith("/proc"):
+    if _is_tidy(path) and not cwd.startswith("/proc"):
         return path if path[0] == "/" else f"{cwd}/{path}" if cwd != "/" else f"/{path}"
     if path == "~" or path.startswith("~/"):
         path = home + path[1:]
@@ -32,6 +30,19 @@ def absolute(path: str, *, cwd: str, home: str) -> str:
         path = posixpath.normpath(_PROC_ROOT.sub("/", _PROC_CWD.sub(lambda _: cwd, path)))
         path = path[1:] if path.startswith("//") else path
     return path
+
+
+def _is_tidy(path: str) -> bool:
+    """Whether nothing is to be resolved: no ``~`` in front, no empty, ``.`` or ``..`` component."""
+    return (
+        path != ""
+        and path[0] not in "~."
+        and path[-1] != "/"
+        and "/." not in path
+        and "//" not in path
+        and "\0" not in path
+        and not path.startswith(("/proc/", "proc/", "/~"))
+    )
 
 
 def looks_like_path(word: str) -> bool:

@@ -172,6 +172,8 @@ class _Program(Effects):
     def _import_from(self, node: ast.ImportFrom, depth: int) -> bool:
         for alias in node.names:
             self.modules[alias.asname or alias.name] = f"{node.module}.{alias.name}"
+            for name in calls.STARRED.get(node.module or "", ()) if alias.name == "*" else ():
+                self.modules[name] = f"{node.module}.{name}"
             if self.state.wrote_python:
                 self._module(f"{node.module}.{alias.name}" if node.module else alias.name)
         self._module(node.module or "")

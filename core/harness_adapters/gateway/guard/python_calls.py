@@ -78,14 +78,28 @@ CONNECT = re.compile(
     r"|asyncpg|aiomysql|mysql|ldap3|kafka|pika|paho|zmq|selenium|playwright|tornado\.httpclient|treq"
     r"|mechanize|pycurl|cloudscraper|curl_cffi|websocket|duckdb|socks|pysftp|asyncssh|git\.Repo"
     r"|dulwich|mlcroissant|webdataset|imageio|skimage\.io|sqlalchemy|tensorflow|keras|logging\.handlers|socketio|nats"
-    r"|cassandra|clickhouse\w*|neo4j|influxdb\w*|hvac|consul|docker|kubernetes)\b(?!\.parse)"
+    r"|cassandra|clickhouse\w*|neo4j|influxdb\w*|hvac|consul|docker|kubernetes|fabric|minio|pygit2"
+    r"|newspaper|twisted\.web|scapy|ping3|multiprocessing\.connection|Pyro[45]|rpyc|trafilatura"
+    r"|feedparser|pooch|s3fs|snowflake|aiosmtplib|asyncpg|pysmb|impacket|pyodbc)\b(?!\.parse)"
 )
 RESOLVE = re.compile(
-    r"socket\.(?:create_connection|gethostby\w+|getaddrinfo|getfqdn)\Z|asyncio\.open_connection\Z"
+    r"socket\.(?:create_connection|gethostby\w+|getaddrinfo|getfqdn)\Z|ssl\.get_server_certificate\Z|asyncio\.open_connection\Z"
 )
 PATH_READ = names("read_text read_bytes iterdir stat exists is_file is_dir glob rglob lstat")
 PATH_WRITE = names("write_text write_bytes unlink rmdir touch chmod lchmod")
 LOADER = re.compile(r"(?:read|load|open|parse|fetch|scan|from)_?\w*\Z")
+#: What ``from MODULE import *`` brings that matters here.
+STARRED = {
+    "os": ("system", "popen", "remove", "unlink", "rename", "replace", "rmdir", "listdir",
+           "kill", "environ", "getenv", "chdir", "symlink", "link", "execv", "execvp", "spawnl"),
+    "subprocess": ("run", "Popen", "call", "check_call", "check_output", "getoutput"),
+    "shutil": ("copy", "copy2", "copyfile", "copytree", "move", "rmtree"),
+    "pathlib": ("Path", "PurePath", "PosixPath"), "glob": ("glob", "iglob"),
+    "urllib.request": ("urlopen", "urlretrieve", "Request", "build_opener"),
+    "requests": ("get", "post", "put", "request", "Session"),
+    "socket": ("socket", "create_connection", "gethostbyname", "getaddrinfo"),
+    "datasets": ("load_dataset",), "huggingface_hub": ("hf_hub_download", "snapshot_download"),
+}  # fmt: skip
 #: Methods that go to the address they are given, whatever object they are of.
 FETCHES = names(
     """
@@ -136,6 +150,21 @@ SECRETS = {
     "boto3.Session().get_credentials": "~/.aws/credentials",
     "botocore.session.get_session().get_credentials": "~/.aws/credentials",
 }
+#: Modules that are there for what machines keep secret -> where it lies.
+SECRET_MODULES = {
+    "browser_cookie3": "~/.config/google-chrome/Default/Cookies", "spwd": "/etc/shadow",
+    "secretstorage": "~/.local/share/keyrings/login.keyring",
+    "azure.identity": "~/.azure/msal_token_cache.json",
+}  # fmt: skip
+#: Methods that ask a service for a secret, whatever client they are of.
+SECRET_METHODS = names(
+    """
+    get_secret_value access_secret_version read_secret read_secret_version get_secret
+    list_secret_for_all_namespaces read_namespaced_secret list_namespaced_secret export_keys
+    get_parameter_with_decryption batch_get_secret_value get_session_token
+    """
+)
+VARIABLE = re.compile(r"\$\{?(\w+)")
 HARNESS_TOOL = re.compile(r"(?:\w+_tools|tools|functions|default_api|mcp\w*)\.(?:\w+\.)*(\w+)")
 TOOL_RUNS = re.compile(r"terminal|bash|shell|run_command|exec_command|execute_command")
 TOOL_SEARCHES = re.compile(r"web_?search|search_?web|google|internet")

@@ -19,6 +19,7 @@ from harness_adapters.gateway.guard.recorder import Recorder
 from harness_adapters.gateway.guard.state import State
 
 _WORD_LITERAL = re.compile(r"['\"]([\w./-]{3,64})['\"]")
+_ENDS = re.compile(r"\.(?:kill|terminate|suspend|send_signal)\(")
 _FIRST_KEYWORDS = (
     "file", "path", "args", "src", "filename", "url", "host", "command", "cmd", "file_path",
 )  # fmt: skip
@@ -63,6 +64,9 @@ class Effects(Values):
         """What a call of a name that is known does; ``False`` for one that is not."""
         rec, state = self.rec, self.state
         first = args[0] if args else _first_of(given)
+        for way in (given.get("proxies"), first if name.endswith("ProxyHandler") else None):
+            for value in way.values() if isinstance(way, dict) else ():
+                rec.connect(host_of_operand(value) if isinstance(value, str) else None)
         if name in calls.OPENERS:
             mode = given.get("mode", args[1] if len(args) > 1 else None)
             self._open(first, mode, node, in_place=bool(given.get("inplace")))
@@ -94,6 +98,12 @@ class Effects(Values):
             return False
         elif name in calls.SECRETS:
             rec.read(state, calls.SECRETS[name])
+        elif (module := name.rpartition(".")[0]) in calls.SECRET_MODULES:
+            rec.read(state, calls.SECRET_MODULES[module])
+        elif name == "os.path.expandvars" and isinstance(first, str):
+            state.environment.update(dict.fromkeys(calls.VARIABLE.findall(first)))
+        elif name.startswith("dotenv.") and isinstance(first, str):
+            rec.read(state, first)
         elif name.startswith("keyring."):
             rec.run(("keyring", name.partition(".")[2]))
         elif name in ("sys.path.insert", "sys.path.append", "site.addsitedir"):
@@ -102,7 +112,7 @@ class Effects(Values):
             self._module(first)
         elif name in calls.SIGNALS:
             if isinstance(first, (str, int)):
-                rec.run(("kill", str(first)))
+                rec.run(("kill", "-KILL", str(first)))
             else:
                 rec.run(("pkill", *_WORD_LITERAL.findall(self._text)[:16]))
         elif name in calls.ON_PROCESSES:
@@ -112,7 +122,9 @@ class Effects(Values):
         elif name.startswith("psutil.") and name.endswith(".environ"):
             rec.read(state, "/proc/1/environ")
         elif name.startswith("psutil."):
-            rec.run(("pkill", *_WORD_LITERAL.findall(self._text)[:16]))
+            named = _WORD_LITERAL.findall(self._text)[:16]
+            if named or _ENDS.search(self._text):
+                rec.run(("pkill", *named))
         elif name == "time.sleep":
             rec.wait()
         elif name in ("os.fork", "os.setsid", "daemon.DaemonContext"):
@@ -140,6 +152,8 @@ class Effects(Values):
             or name.endswith((".connect", ".connect_ex"))
         ):
             self._connect(name, [*args[:3], *(given[k] for k in calls.URL_KEYS if k in given)])
+            if isinstance(first, str) and name.endswith("_file"):
+                rec.read(state, first)
         elif calls.LOADER.match(name) and isinstance(first, str) and looks_like_path(first):
             rec.read(state, first)
         elif tool := calls.HARNESS_TOOL.fullmatch(name):
@@ -194,7 +208,9 @@ class Effects(Values):
         own = self.value(func.value)
         method, first = func.attr, args[0] if args else _first_of(given)
         rec, state = self.rec, self.state
-        if method in calls.UNPACKS and not isinstance(own, PathValue):
+        if method in calls.SECRET_METHODS:
+            rec.run(("vault", "read", method))
+        elif method in calls.UNPACKS and not isinstance(own, PathValue):
             place = args[1] if method == "extract" and len(args) > 1 else given.get("path", first)
             if isinstance(place, str):
                 rec.write(state, f"{place.rstrip('/')}/**")
@@ -271,7 +287,7 @@ class Effects(Values):
     def _transfer(self, name: str, source: Any, target: Any) -> None:
         rec, state = self.rec, self.state
         if isinstance(source, str):
-            rec.read(state, source)
+            rec.read(state, f"{source}/**" if name == "shutil.copytree" else source)
             if name in calls.MOVE:
                 rec.remove(state, source)
         if isinstance(target, str):

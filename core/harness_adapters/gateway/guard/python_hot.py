@@ -20,7 +20,8 @@ _MATTERS = names(
     shelve code codeop pdb timeit trace doctest unittest pytest boto3 huggingface_hub datasets
     paramiko fabric git gitlab github websockets keyring psutil signal invoke plumbum dns xmlrpc
     imaplib poplib nntplib redis dbm mailbox logging webbrowser resource tools functions
-    default_api hermes_tools terminal clock_settime clock_settime_ns
+    default_api hermes_tools terminal clock_settime clock_settime_ns get_ipython
+    dotenv spwd browser_cookie3 secretstorage hvac azure kubernetes docker wandb gnupg expandvars
     """
 )
 _OF_SYS = names("path modules meta_path path_hooks settrace setprofile _getframe stdin")

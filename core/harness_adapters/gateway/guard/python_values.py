@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import operator
 import posixpath
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from types import NoneType
 from typing import Any
@@ -216,6 +217,8 @@ class Values:
                 return list(self._argv)
             case "os.sep" | "posixpath.sep":
                 return "/"
+            case "sys.prefix" | "sys.base_prefix" | "sys.exec_prefix":
+                return "/usr"
             case "os.curdir":
                 return "."
             case "os.pardir":
@@ -231,6 +234,8 @@ class Values:
                     return posixpath.splitext(posixpath.basename(inner))[0]
         if isinstance(inner, ModuleValue) and node.attr in ("origin", "__file__"):
             return _installed(inner.name)
+        if node.attr == "__path__" and name.removesuffix(".__path__") in self.modules.values():
+            return [posixpath.dirname(_installed(name.removesuffix(".__path__")))]
         if node.attr == "__file__" and inner is None:
             module = name.removesuffix(".__file__")
             if module in self.modules.values() and "(" not in module:
@@ -490,6 +495,8 @@ class Values:
 
 
 def _installed(module: str) -> str:
+    if module.split(".")[0] in sys.stdlib_module_names:
+        return f"/usr/lib/python3/{module.replace('.', '/')}.py"
     place = module.replace(".", "/") + (".py" if "." in module else "/__init__.py")
     return f"{SITE_PACKAGES}/{place}"
 

@@ -31,7 +31,7 @@ _NOWHERE = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/stdin", "/dev/tty",
 
 class Recorder:
     """
-    :ivar actions: what was found so far, in order.
+    :ivar actions: what was found so far, in order; each once, where it was found first.
     :ivar calling: shell functions that are being followed; one that calls itself is not again.
     :ivar imported: modules of the session's own making that were followed.
     :ivar inlined: calls of Python programs' own functions that were followed into these.
@@ -41,6 +41,7 @@ class Recorder:
     def __init__(self, span: Span) -> None:
         self.actions: list[Action] = []
         self.span = span
+        self._recorded: set[tuple[object, ...]] = set()
         self.calling: set[str] = set()
         self.imported: set[str] = set()
         self.inlined = 0
@@ -121,11 +122,14 @@ class Recorder:
     # --- actions --------------------------------------------------------------------------------
 
     def run(self, words: tuple[str, ...]) -> None:
-        self._add(RunCommand(words=words, span=self.span))
+        if self._is_new(RunCommand, words):
+            self.actions.append(RunCommand(words=words, span=self.span))
 
     def read(self, state: State, word: str) -> None:
-        if word and word != "-" and (path := state.path(word)) not in _NOWHERE:
-            self._add(ReadPath(path=path, span=self.span))
+        if word and word != "-":
+            path = state.path(word)
+            if path not in _NOWHERE and self._is_new(ReadPath, path):
+                self.actions.append(ReadPath(path=path, span=self.span))
 
     def write(self, state: State, word: str, content: str | None = None) -> None:
         """A file is changed; the state remembers its new text, or that it is not known."""
@@ -149,19 +153,33 @@ class Recorder:
 
     def _change(self, path: str, content: str | None = None) -> None:
         later = self._waits and self._detached > 0
-        self._add(WritePath(path=path, span=self.span, content=content, later=later))
+        if self._is_new(WritePath, path, content, later):
+            action = WritePath(path=path, span=self.span, content=content, later=later)
+            self.actions.append(action)
 
     def connect(self, host: str | None, *, sends: bool = False, address: str = "") -> None:
-        if host:
-            self._add(ConnectHost(host=host, span=self.span, sends=sends, address=address[:2048]))
+        address = address[:2048]
+        if host and self._is_new(ConnectHost, host, sends, address):
+            self.actions.append(
+                ConnectHost(host=host, span=self.span, sends=sends, address=address)
+            )
 
     def install(self, package: str) -> None:
-        self._add(InstallPackage(name=package, span=self.span))
+        if self._is_new(InstallPackage, package):
+            self.actions.append(InstallPackage(name=package, span=self.span))
 
     def unparsed(self, text: str, *, made: bool = False) -> None:
-        self._add(Unparsed(text=text, span=self.span, made=made))
+        if self._is_new(Unparsed, text, made):
+            self.actions.append(Unparsed(text=text, span=self.span, made=made))
 
-    def _add(self, action: Action) -> None:
-        if len(self.actions) >= MAX_ACTIONS:
+    def _is_new(self, *action: object) -> bool:
+        """Whether it was not recorded before: said again, it tells no rule more.
+
+        :raises Unjudgeable: more than ``MAX_ACTIONS``.
+        """
+        if action in self._recorded:
+            return False
+        self._recorded.add(action)
+        if len(self._recorded) > MAX_ACTIONS:
             raise Unjudgeable(f"more than {MAX_ACTIONS} actions in one call")
-        self.actions.append(action)
+        return True

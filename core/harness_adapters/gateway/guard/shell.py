@@ -132,7 +132,7 @@ class Shell:
         self._docs, self._strings = taken.docs, taken.strings
         self._place = Places(0, taken.shifts) if taken.shifts else None
         self._places = places
-        self._plain = _PRIVATE.search(taken.text) is None
+        self._plain = taken.text.isascii() or _PRIVATE.search(taken.text) is None
         self._forks = "&" in taken.text and _BACKGROUND.search(taken.text) is not None
 
     def run(self, pipe: Pipe | None) -> str | None:
@@ -143,7 +143,8 @@ class Shell:
                 raise Unjudgeable(f"a shell program of more than {MAX_SHELL_TOKENS} tokens")
             # One byte for each character, so that bytes count as characters.
             # The grammar does not know ``<>``, which writes as ``>>`` does.
-            root = _tree(_READ_WRITE.sub(">>", _NOT_ASCII.sub("x", self._text)))
+            text = self._text if _is_plain(self._text) else _NOT_ASCII.sub("x", self._text)
+            root = _tree(_READ_WRITE.sub(">>", text) if "<>" in text else text)
             if root.has_error or "\0" in self._text:
                 broken = [one for one in root.children if one.has_error or one.is_missing]
                 for one in broken or [root]:
@@ -279,6 +280,9 @@ class Shell:
             name = self._source(variable)
         for one in node.children_by_field_name("value"):
             values += self._words().fields(one)
+            if one.type == "word" and values and "*" in values[-1] and "/" in values[-1]:
+                self._at(one)
+                self._rec.read(self._state, values[-1])
         if body is None:
             return None
         if len(values) > _MAX_TURNS:  # the rest in one turn, split where the loop uses it unquoted
@@ -328,6 +332,9 @@ class Shell:
             name, value = one.child_by_field_name("name"), one.child_by_field_name("value")
             if name is None:
                 continue
+            if name.type == "subscript":  # ``a[$(command)]=1``
+                for index in name.named_children[1:]:
+                    self._words().value(index)
             key = re.split(r"[\[+=]", self._source(name), maxsplit=1)[0]
             text = self._words().value(value) if value is not None else ""
             if "+=" in self._source(one)[: len(key) + 4]:
@@ -374,6 +381,9 @@ class Shell:
                 raw = text[child.start_byte : child.end_byte]
                 if _SPECIAL.search(raw) is None:
                     words.append(raw)
+                    if "*" in raw and "/" in raw:  # the shell itself looks what there is
+                        self._at(child)
+                        self._rec.read(self._state, raw)
                     continue
                 if _QUOTED.match(raw):
                     words.append(raw[1:-1])
@@ -387,6 +397,8 @@ class Shell:
             elif kind != "comment":
                 expand = expand or self._words()
                 words += expand.fields(child)
+                if len(words) > MAX_WORDS:
+                    raise Unjudgeable(f"a command of more than {MAX_WORDS} words")
         if not prefix and not redirects:
             return self._launch(node, words, pipe)
         state = self._state
@@ -470,7 +482,7 @@ class Shell:
         if sign is not None and (doc := self._docs.get(sign.start_byte)):
             return Pipe(doc.body if doc.quoted else self._expanded(doc.body), doc.body)
         target = self._words().value(destination)
-        if device := _DEVICE.match(target):
+        if target.startswith("/dev/") and (device := _DEVICE.match(target)):
             self._rec.connect(device.group(1))
             return pipe
         if operator in (">&", "<&") and (target.isdigit() or target == "-"):
@@ -565,6 +577,10 @@ _STATEMENTS: dict[str, Follow] = {
     "elif_clause": Shell._branches,
     "c_style_for_statement": Shell._branches,
 }
+
+
+def _is_plain(text: str) -> bool:
+    return text.isascii() and "\0" not in text
 
 
 def _flat(node: Node, kind: str) -> list[Node]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import sys
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from itertools import accumulate
 
 from harness_adapters.gateway.guard.actions import Span
 
-_TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"|[\[\]{}:,]', re.DOTALL)
+_TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[\]{}:,]', re.DOTALL)
 _ESCAPE = re.compile(r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u....|.)")
 
 Path = tuple[str | int, ...]
@@ -58,7 +60,7 @@ def locate(raw: str) -> dict[Path, Span]:
 class Places:
     """Maps positions in a text to positions in the text that it was made from."""
 
-    def __init__(self, start: int, shifts: list[tuple[int, int]]) -> None:
+    def __init__(self, start: int, shifts: Sequence[tuple[int, int]] = ()) -> None:
         """:param shifts: sorted ``(position here, position there)``; between them both advance
         alike."""
         self._here = [0, *(here for here, _ in shifts)]
@@ -76,18 +78,30 @@ class Places:
         return self.span(position, position)[0]
 
 
+class _ShortEscapes(Places):
+    """Of a JSON string in which each escape is two characters for one, and none is a backslash."""
+
+    def __init__(self, start: int, text: str) -> None:
+        self._start = start
+        self._escaped = list(accumulate(map(len, text.split("\\"))))
+
+    def span(self, start: int, end: int) -> Span:
+        escaped = self._escaped
+        return (
+            self._start + start + bisect_left(escaped, start),
+            self._start + end + bisect_left(escaped, end),
+        )
+
+
 def places_in_string(raw: str, span: Span) -> Places:
     """From positions in a decoded JSON string to positions in ``raw``."""
     start, end = span
-    if raw.find("\\", start, end) < 0:
-        return Places(start, [])
-    escapes = _ESCAPE.finditer(raw, start, end)
-    if raw.find("\\u", start, end) < 0:  # each is two characters for one
-        ends = (escape.end() for escape in escapes)
-        return Places(start, [(at - start - lost, at) for lost, at in enumerate(ends, 1)])
+    text = raw[start:end]
+    if "\\u" not in text and "\\\\" not in text:
+        return _ShortEscapes(start, text)
     lost = 0
     shifts: list[tuple[int, int]] = []
-    for escape in escapes:
+    for escape in _ESCAPE.finditer(raw, start, end):
         lost += len(escape.group()) - 1
         shifts.append((escape.end() - start - lost, escape.end()))
     return Places(start, shifts)

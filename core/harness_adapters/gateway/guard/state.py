@@ -106,9 +106,19 @@ class State:
             raise Unjudgeable(f"{path} was written in this session, and its text was not kept")
         return self._kept_files.get(path)
 
+    @property
+    def known_any(self) -> bool:
+        """Whether the session made any file at all."""
+        return bool(self.files or self._kept_files)
+
+    def made(self, word: str) -> bool:
+        """Whether the session made a file, or may have: what lies in ``/tmp`` is mostly its own."""
+        path = self.path(word)
+        return path in self.files or path in self._kept_files or path.startswith("/tmp/")
+
     def known(self, word: str) -> str | None:
         """``text`` of the file that a word names, ``None`` also where it was not kept."""
-        if not self.files and not self._kept_files:
+        if not self.known_any:
             return None
         path = self.path(word)
         return self.files[path] if path in self.files else self._kept_files.get(path)

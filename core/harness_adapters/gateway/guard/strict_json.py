@@ -11,13 +11,18 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from harness_adapters.gateway.guard.errors import MAX_MALFORMED, MAX_NESTING, MAX_RAW
+from harness_adapters.gateway.guard.errors import (
+    MAX_MALFORMED,
+    MAX_MEMBERS,
+    MAX_NESTING,
+    MAX_RAW,
+)
 from harness_adapters.syntax_tree import parse_python
 
 _MAX_REPAIRS = 12
 _MAX_LITERAL = 64 * 1024
 # A quote that is never closed runs to the end, so no character is looked at twice.
-_TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.DOTALL)
+_TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[\]{},]', re.DOTALL)
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
 _TRAILING_COMMA = re.compile(r'("(?:[^"\\]++|\\.)*+"?)|,(?=\s*+[\]}])', re.DOTALL)
 _BAD_ESCAPE = re.compile(r'\\(?:(["\\/bfnrt]|u[0-9a-fA-F]{4})|)', re.DOTALL)
@@ -36,12 +41,9 @@ def strict_object(raw: str) -> dict[str, Any] | None:
     One JSON object, nothing after it, no key twice at any depth, no NaN or Infinity, no lone
     surrogates, within the limits of size and nesting.
     """
-    if _beyond(raw) is not None or not raw.lstrip(" \t\r\n").startswith("{"):
+    if not raw.lstrip(" \t\r\n").startswith("{"):
         return None
-    try:
-        value = _STRICT.decode(raw)
-    except (ValueError, RecursionError):
-        return None
+    value = _strict_value(raw)
     if ("\\u" in raw or not raw.isascii()) and _SURROGATE.search(raw) and not _encodable(value):
         return None
     return value if isinstance(value, dict) else None
@@ -49,27 +51,43 @@ def strict_object(raw: str) -> dict[str, Any] | None:
 
 def strict_list(raw: str) -> list[Any] | None:
     """A list in place of an object, as tools that take words get it."""
-    if _beyond(raw) is not None:
+    value = _strict_value(raw)
+    return value if isinstance(value, list) else None
+
+
+def _strict_value(raw: str) -> Any:
+    if len(raw) > MAX_RAW or (raw.count(",") > MAX_MEMBERS and _beyond(raw) is not None):
         return None
     try:
         value = _STRICT.decode(raw)
     except (ValueError, RecursionError):
         return None
-    return value if isinstance(value, list) else None
+    return None if _deeper(value, MAX_NESTING) else value
+
+
+def _deeper(value: Any, levels: int) -> bool:
+    """Whether objects and lists are nested more than so many levels deep."""
+    layer = [value]
+    for _ in range(levels + 1):
+        nested = [one for one in layer if isinstance(one, (dict, list))]
+        if not nested:
+            return False
+        layer = [one for at in nested for one in (at.values() if isinstance(at, dict) else at)]
+    return True
 
 
 def beyond_limits(raw: str) -> str | None:
     """``None``, or which limit malformed arguments are beyond, in words."""
-    if len(raw) > MAX_MALFORMED:
+    if (reason := _beyond(raw)) is None and len(raw) > MAX_MALFORMED:
         return f"malformed arguments of {len(raw)} characters, more than {MAX_MALFORMED}"
-    return _beyond(raw)
+    return reason
 
 
 def _beyond(raw: str) -> str | None:
     if len(raw) > MAX_RAW:
         return f"arguments of {len(raw)} characters, more than {MAX_RAW}"
-    if raw.count("{") + raw.count("[") > MAX_NESTING:
-        deep = 0
+    if raw.count("{") + raw.count("[") > MAX_NESTING or raw.count(",") > MAX_MEMBERS:
+        deep = members = 0
         for token in _TOKEN.finditer(raw):
             character = raw[token.start()]
             if character in "{[":
@@ -78,6 +96,10 @@ def _beyond(raw: str) -> str | None:
                     return f"arguments nested more than {MAX_NESTING} levels deep"
             elif character in "}]":
                 deep -= 1
+            elif character == ",":
+                members += 1
+                if members > MAX_MEMBERS:
+                    return f"arguments of more than {MAX_MEMBERS} members"
     return None
 
 

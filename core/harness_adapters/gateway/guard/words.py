@@ -147,10 +147,12 @@ class Words:
         out: list[str] = []
         for child in node.named_children:
             if child.type in _EXPANSIONS:
-                out.append(_in_string(self._text[at : child.start_byte]))
+                if at < child.start_byte:
+                    out.append(_in_string(self._text[at : child.start_byte]))
                 out.append(self._piece(child, quoted=True))
                 at = child.end_byte
-        out.append(_in_string(self._text[at:end]))
+        if at < end:
+            out.append(_in_string(self._text[at:end]))
         return "".join(out)
 
     def _separators(self) -> str:
@@ -168,9 +170,9 @@ class Words:
             self._state.environment[name] = None
             return f"{_UNKNOWN}{name}{_UNKNOWN}"
         self._charge(4 * len(value))
-        return _split(
-            value, quoted=quoted and name not in ("@", "*"), separators=self._separators()
-        )
+        if quoted and name not in ("@", "*"):
+            return value.translate(_HIDE)
+        return _split(value, quoted=False, separators=self._separators())
 
     def _braced(self, node: Node, raw: str, *, quoted: bool) -> str:
         found = _BRACED.match(raw)
@@ -253,6 +255,8 @@ def _split(value: str, *, quoted: bool, separators: str = "") -> str:
 
 
 def _shown(word: str) -> str:
+    if word.isascii():
+        return word[:_MAX_FIELD]
     if _UNKNOWN in word:
         word = _UNKNOWN_NAME.sub(_unknown, word)
     return word.translate(_SHOW)[:_MAX_FIELD]
@@ -305,6 +309,8 @@ def _braces(word: str) -> list[str]:
             options = _innermost(one)
             changed = changed or options is not None
             new += [one] if options is None else options
+            if len(new) > _MAX_FIELDS:
+                break
         found = new[:_MAX_FIELDS]
         if not changed:
             break

@@ -174,6 +174,13 @@ def _given_text(rec: Recorder, state: State, words: Sequence[str], pipe: Pipe | 
     return None if text is None else run_program(rec, state.fork(), text, pipe)
 
 
+def _stdin_shell(
+    rec: Recorder, state: State, words: Sequence[str], pipe: Pipe | None
+) -> str | None:
+    """``newgrp``: a shell that reads on."""
+    return None if pipe is None else run_program(rec, state.fork(), pipe.text or "")
+
+
 def _debugger(rec: Recorder, state: State, words: Sequence[str], pipe: Pipe | None) -> str | None:
     from harness_adapters.gateway.guard.launch import launch
 
@@ -391,7 +398,7 @@ def _fd(rec: Recorder, state: State, words: Sequence[str], pipe: Pipe | None) ->
 Handler = Callable[[Recorder, State, Sequence[str], "Pipe | None"], "str | None"]
 HANDLERS: dict[str, Handler] = {
     **dict.fromkeys(_WRAPPERS, _wrapper), **dict.fromkeys(_RUNNERS, _runner),
-    **dict.fromkeys(("su", "script", "nix-shell"), _given_text),
+    **dict.fromkeys(("su", "script", "nix-shell", "capsh"), _given_text), "newgrp": _stdin_shell,
     **dict.fromkeys(("watchexec", "nodemon", "man"), _given_text),
     **dict.fromkeys(("gdb", "lldb"), _debugger),
     **dict.fromkeys(("at", "batch", "crontab"), _later),

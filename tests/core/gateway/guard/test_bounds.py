@@ -26,6 +26,7 @@ SHELL = {
     "replacements": "a=" + "a" * 60_000 + ";" + "b=${a//a/bb};" * 500,
     "here-documents": "cat <<A\nx\nA\n" * 6000,
     "redirects": "> a " * 10_000,
+    "ranges": "echo {1..9999}{1..9999};" * 100,
     "expansions": 'echo "' + "$a" * 20_000 + '"',
 }
 CODE = {

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from harness_adapters import Ledger, TaskPolicy, ToolCall, Unparsed, WritePath
+from harness_adapters import Ledger, RunCommand, TaskPolicy, ToolCall, Unparsed, WritePath
 from harness_adapters.gateway.guard.errors import Unjudgeable
 
 Does = Callable[..., list[tuple[str, str]]]
@@ -153,6 +153,9 @@ def test_malformed_calls_are_judged_on_every_reading(
         json.dumps({"command": "a " * 500_000}),
         '{"path": "a", "content": "' + "x" * 1_000_000,
         '"' * 1_100_000,
+        json.dumps({"a": [{}] * 100_000}),
+        json.dumps({f"path{i}": "/a" for i in range(10_000)}),
+        "{" + ",  " * 80_000,
         json.dumps({"command": "(" * 70_000}),
         json.dumps({"command": "{ " * 200 + "ls" + "; }" * 200}),
         json.dumps({"command": "eval " * 50 + "ls"}),
@@ -179,7 +182,6 @@ def test_beyond_the_limits(make: Callable[..., ToolCall], raw: str) -> None:
         json.dumps({"path": "a/" * 100_000}),
         '{"a": "' + "\\" * 200_000,
         '{"a":' + "1" * 200_000,
-        "{" + ",  " * 80_000,
         '{"a"' * 20 + "{" * 40 + " " * 200_000,
     ],
 )
@@ -251,3 +253,20 @@ def test_shell_programs_of_any_shape(program: str) -> None:
     except Unjudgeable:
         return
     assert all(0 <= a.span[0] <= a.span[1] <= len(raw) for a in actions)
+
+
+def test_an_action_is_told_once_where_it_was_found_first(make: Callable[..., ToolCall]) -> None:
+    raw = json.dumps({"command": "cat a; cat b; cat a"})
+    found = [a for a in make("bash", raw=raw).actions if isinstance(a, RunCommand)]
+    assert [a.words for a in found] == [("cat", "a"), ("cat", "b")]
+    assert found[0].span[0] == raw.index("cat a")
+
+
+def test_a_call_within_a_call_is_read_by_its_own_tools_name(make: Callable[..., ToolCall]) -> None:
+    inner = json.dumps({"path": "/tests/x", "content": "y"})
+    for told in (inner, json.loads(inner)):
+        raw = json.dumps({"calls": [{"name": "write_file", "arguments": told}]})
+        assert any(
+            isinstance(a, WritePath) and a.path == "/tests/x"
+            for a in make("batch", raw=raw).actions
+        )

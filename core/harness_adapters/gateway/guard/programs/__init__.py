@@ -13,6 +13,7 @@ from harness_adapters.gateway.guard.programs import (
     network,
     text_tools,
 )
+from harness_adapters.gateway.guard.programs.manifests import note_detours, note_settings
 from harness_adapters.gateway.guard.programs.others import (
     follow_unknown,
     note_addresses,
@@ -27,7 +28,7 @@ _NO_FILES = names(
     """
     echo printf : true false seq exit return kill killall pkill wait which type
     whoami uname id hostname pwd basename dirname expr jobs break continue shift unalias
-    ulimit umask getopts let hash history logger notify-send yes
+    ulimit umask getopts let hash history notify-send yes
     """
 )
 _HANDLERS: dict[str, Handler] = (
@@ -52,3 +53,5 @@ def follow(rec: Recorder, state: State, name: str, words: Words, pipe: Pipe | No
     if len(words) > 1:
         note_outputs(rec, state, words)
         note_addresses(rec, name, words)
+        note_detours(rec, name, words)
+        note_settings(rec, state, name, words)

@@ -67,8 +67,10 @@ def _tar(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
     if making:
         recursive_root(rec, inner, chosen)
     elif not listing:
+        if state.made(archive) if archive else pipe is not None:
+            state.files[inner.path("**")] = None  # of its own making, too
         for word in chosen or (["**"] if inner.cwd not in (state.cwd, state.workdir) else []):
-            rec.write(inner, word)
+            rec.touch(inner, word)
 
 
 def _zip(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
@@ -86,6 +88,9 @@ def _zip(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
 
 def _unpack(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
     name = posixpath.basename(words[0])
+    if name in ("7z", "7za") and words[1:2] and words[1] in ("a", "u"):
+        _zip(rec, state, [name, *words[2:]], pipe)
+        return
     if name == "unzip" and "-x" in words:  # what follows is left out
         at = list(words).index("-x")
         after = list(words[at:])
@@ -103,9 +108,11 @@ def _unpack(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> Non
         inner.cwd = inner.path(folder or joined or ".")
     looks = any(re.match(r"-[a-zA-Z]*[lptvZ]", word) for word in words[1:]) and name == "unzip"
     if inner.cwd != state.workdir and name != "dpkg-deb" and not looks:
-        rec.write(inner, "**")
+        rec.touch(inner, "**")
     for word in found[:2] if name in ("7z", "7za") else found[:1]:
         rec.read(state, word)
+        if state.made(word):
+            state.files[inner.path("**")] = None
     for word in found[1:] if name == "unzip" else ():
         rec.write(inner, word)
 

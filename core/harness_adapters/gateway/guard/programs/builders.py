@@ -53,6 +53,9 @@ def _make(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
             texts.append(text)
     inner = state.fork()
     inner.cwd = state.path(folder)
+    for word in words[1:]:
+        if word.startswith("SHELL="):
+            run_program(rec, inner, word[6:])
     for name in _MAKE_VARIABLE.findall("\n".join(texts)):
         state.environment[name] = None
     for text in texts:
@@ -185,6 +188,8 @@ def _builds(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> Non
 
     if "-" in words and pipe is not None and pipe.text:
         follow_other_code(rec, state.fork(), pipe.text)
+    if (target := option_value(words, "-o", "--output")) is not None and "build" in words[1:2]:
+        rec.write(state, target)
     for word in operands(words)[1:]:
         if (text := state.text(state.path(word))) is not None:
             rec.read(state, word)

@@ -31,15 +31,20 @@ _VIM_FILES = re.compile(
 _TRAMP = re.compile(r"/(?:ssh|scpx?|sftp|ftp|rsync|plink):(?:[^@:/]+@)?([\w.-]+):")
 _ELISP_NET = re.compile(r"\(\s*(?:url-|eww|browse-url|package-|open-network|request)")
 _ELISP = re.compile(
-    r"\((shell-command|shell-command-to-string|delete-file|find-file|write-file|write-region)[^\"]*\"([^\"]+)\""
+    r"\((shell-command|shell-command-to-string|delete-file|find-file|write-file|write-region"
+    r"|insert-file-contents|load-file|load|copy-file|rename-file)[^\"]*\"([^\"]+)\""
 )
+_ELISP_READS = ("find-file", "insert-file-contents", "load-file", "load")
 
 
 def _script(rec: Recorder, state: State, script: str) -> None:
     for verb, path in _EX_FILE.findall(script):
-        (rec.write if verb[0] in "ws" and not verb.startswith(("so", "sp")) else rec.read)(
-            state, path
-        )
+        if host := host_of_url(path):
+            rec.connect(host, address=path)
+        elif verb[0] in "ws" and not verb.startswith(("so", "sp")):
+            rec.write(state, path)
+        else:
+            rec.read(state, path)
     for program in [*_EX_SHELL.findall(script), *_VIM_SYSTEM.findall(script)]:
         run_program(rec, state.fork(), program)
     for verb, path in _VIM_FILES.findall(script):
@@ -86,12 +91,14 @@ def _emacs(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None
             if verb.startswith("shell"):
                 run_program(rec, state.fork(), text)
             else:
-                (rec.read if verb == "find-file" else rec.write)(state, text)
+                (rec.read if verb in _ELISP_READS else rec.write)(state, text)
 
 
 def _replacers(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
     """``sd``, ``comby``, ``ast-grep``, ``rpl``: all that they are given may be rewritten."""
     name = posixpath.basename(words[0])
+    if name == "sg" and "-c" in words:  # of shadow-utils: runs a command under another group
+        run_program(rec, state.fork(), option_value(words, "-c") or "")
     found = operands(words, ("-p", "-r", "-l", "--pattern", "--rewrite", "--lang", "-e"))
     skip = {
         "sd": 2,

@@ -69,7 +69,7 @@ _NET = names(
     nc ncat netcat telnet ssh ftp sftp dig nslookup host ping ping6 whois mosh traceroute tracepath
     drill delv kdig nmap masscan tftp lftp rsh rlogin fping hping3 mtr getent autossh sshpass dog
     arping iperf iperf3 snmpget snmpwalk gnutls-cli finger sshfs curlftpfs tnftp rdesktop xfreerdp
-    wscat zmap rpcinfo showmount smbget
+    wscat zmap rpcinfo smbget
     """
 )
 # Programs that fetch a page or file.
@@ -86,7 +86,8 @@ _BY_OPTION = {
     "mysqldump": ("-h", "--host"), "redis-cli": ("-h", "-u"), "mongosh": ("--host",),
     "mongo": ("--host",), "mosquitto_pub": ("-h",), "mosquitto_sub": ("-h",),
     "msmtp": ("--host",), "smbclient": ("-I",), "openssl": ("-connect", "-proxy"),
-    "kubectl": ("-s", "--server"), "helm": ("--repo",),
+    "kubectl": ("-s", "--server"), "helm": ("--repo",), "logger": ("-n", "--server"),
+    "showmount": ("-e", "-a", "-d"), "mount.nfs": ("-o",),
     "ldapsearch": ("-H", "-h"), "smtp-source": ("-s",), "swaks": ("--server", "-s"),
 }  # fmt: skip
 _HUBS = {
@@ -253,6 +254,9 @@ def _by_option(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> 
         elif host := host_of_url(word.partition("=")[2] if word.startswith("--") else word):
             rec.connect(host, address=word)
     if name == "openssl":
+        if words[1:2] and words[1] == "s_client":
+            for word in operands(words[1:], ("-connect", "-servername", "-proxy", "-CAfile"))[:1]:
+                rec.connect(host_of_operand(word), sends=pipe is not None)
         for path in option_values(words, "-in", "-inkey", "-key"):
             rec.read(state, path)
         for path in option_values(words, "-out"):
@@ -328,6 +332,9 @@ def _registry(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> N
             head, slash, _ = bare.partition("/")
             if slash and ("." in head or ":" in head) and not bare.startswith((".", "/")):
                 rec.connect(host_of_operand(head), sends=verb == "push")
+    if verb in ("cp", "copy"):
+        for word in found[1:]:
+            rec.read(state, word)
     if verb in ("exec", "run") and len(found) > 2:
         from harness_adapters.gateway.guard.launch import launch
 

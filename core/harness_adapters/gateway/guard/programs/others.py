@@ -29,6 +29,7 @@ _WRITES_LAST = names(
     pdfunite ps2pdf wkhtmltopdf mmv zmv qmv copier rdfind
     """
 )
+_SPACE = re.compile(r"\s")
 _SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://")
 _ADDRESSES = names("ssh-keygen gpg gpg2 htpasswd useradd adduser chpasswd git-author")
 _AT_HOST = re.compile(r"[\w.+-]+@((?:[\w-]+\.)+[a-zA-Z]{2,})(?::\S*)?\Z")
@@ -36,7 +37,8 @@ _AT_HOST = re.compile(r"[\w.+-]+@((?:[\w-]+\.)+[a-zA-Z]{2,})(?::\S*)?\Z")
 _BARE_HOST = re.compile(
     r"((?:[\w-]+\.)+(?:com|org|net|io|dev|ai|app|edu|gov|mil|info|biz|xyz|cloud|online|site|tech"
     r"|example|test|invalid|onion|co\.uk|de|cn|ru|fr|jp|eu))\.?(?::\d{1,5})?(?:/\S*)?,?\Z"
-    r"|((?:[\w-]+\.)+[a-z]{2,24}):\d{2,5}\Z|(\d{1,3}(?:\.\d{1,3}){3})(?::\d{1,5})?\Z",
+    r"|(?:[a-z]+:)?(?:[\w.+-]+@)?((?:[\w-]+\.)+(?:com|org|net|io|dev|app|edu|xyz|cloud|site|tech))"
+    r":[/~]\S*\Z|((?:[\w-]+\.)+[a-z]{2,24}):\d{2,5}\Z|(\d{1,3}(?:\.\d{1,3}){3})(?::\d{1,5})?\Z",
     re.IGNORECASE,
 )
 # Say, search or keep what they are given: an address is a text to them.
@@ -78,9 +80,9 @@ def note_addresses(rec: Recorder, name: str, words: Words) -> None:
     if name in _TEXT_PROGRAMS or words[1:2] == ["pkg"]:
         return
     for word in words[1:]:
-        if "://" in word:
+        if "://" in word and (_SCHEME.match(word) or not _SPACE.search(word)):
             value = word if _SCHEME.match(word) else word.partition("=")[2]
-            for url, host in hosts_of_urls(value) if _SCHEME.match(value) else ():
+            for url, host in hosts_of_urls(value):
                 rec.connect(host, address=url)
 
 

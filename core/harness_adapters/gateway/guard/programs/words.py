@@ -36,11 +36,14 @@ def operands(words: Words, with_value: Sequence[str] = ()) -> list[str]:
 
 def option_value(words: Words, *names: str) -> str | None:
     """The value of an option, given as the next word, after ``=``, or joined to a short one."""
-    for i, word in enumerate(words):
-        if word[:1] != "-" or i == 0:
+    for i in range(1, len(words)):
+        word = words[i]
+        if word[:1] != "-":
             continue
         if word in names:
             return words[i + 1] if i + 1 < len(words) else None
+        if len(word) < 3:  # nothing can be joined to it
+            continue
         for name in names:
             if name.startswith("--") and word.startswith(name + "="):
                 return word[len(name) + 1 :]
