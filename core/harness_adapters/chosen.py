@@ -10,7 +10,9 @@ from harness_adapters.errors import BadInput, BrokenTask
 from harness_adapters.parts import check_tasks, make_kinds
 from harness_adapters.plugins import Plugins
 from harness_adapters.protocols import TaskKind
+from harness_adapters.sandbox.providers import runs_images
 from harness_adapters.tasks.bundle import load_tasks
+from harness_adapters.tasks.images import without_images
 from harness_adapters.tasks.selection import select
 from harness_adapters.types import Limits, Task
 
@@ -33,9 +35,11 @@ def choose_tasks(
     limit: int | None = None,
     session_seconds: float | None = None,
     max_requests: int | None = None,
+    sandbox: str | None = None,
 ) -> Chosen:
     """Load, check and select tasks, with these caps instead of their own where given.
 
+    :param sandbox: where they are to run; those that cannot run there are broken.
     :raises BadInput: none is readable, or none is selected.
     """
     broken: list[BrokenTask] = []
@@ -47,6 +51,9 @@ def choose_tasks(
     kinds = make_kinds(plugins, {task.kind for task in loaded})
     good, unfit = check_tasks(plugins, kinds, loaded)
     broken += unfit
+    if not runs_images(sandbox):
+        good, unfit = without_images(good)
+        broken += unfit
     if not good and broken:
         more = f" (and {len(broken) - 1} more)" if len(broken) > 1 else ""
         raise BadInput(f"no readable task: {broken[0]}{more}")

@@ -33,6 +33,7 @@ from harness_adapters.sandbox.providers import provider
 from harness_adapters.sandbox.reaper import leased_folder
 from harness_adapters.serve.engine import RunningEngine, open_engine, parse_engine
 from harness_adapters.summary import Summary, summarise
+from harness_adapters.tasks.images import check_images
 from harness_adapters.types import Rollout, Sampling, Task
 
 _log = logging.getLogger(__name__)
@@ -142,6 +143,7 @@ class Execution:
         _cancel_on_sigterm()
         spec = parse_engine(self.engine)
         sandboxes = await provider(self.sandbox)
+        await check_images(self.chosen.tasks, sandboxes)
         toolchains = {arm.parts.harness: await arm.parts.driver.install() for arm in self.arms}
         isolation = await sandboxes.probe()
         for lost in isolation.lost:

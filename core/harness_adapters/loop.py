@@ -19,6 +19,7 @@ from harness_adapters.gateway.transcript import Transcript
 from harness_adapters.protocols import HarnessDriver, RewardShaper, TaskKind
 from harness_adapters.record.redaction import clean_logs, without_key
 from harness_adapters.sandbox.base import Sandbox, SandboxProvider, SandboxSpec
+from harness_adapters.tasks.images import image_for
 from harness_adapters.tasks.workspace import writable_folders
 from harness_adapters.types import (
     Attempt,
@@ -87,6 +88,7 @@ async def rollout(task: Task, setup: Setup, *, log_dir: Path, attempt: int = 0) 
             exit = await _drive(task, setup, sandbox, session.key, log_dir)
             await sandbox.freeze()
             session.close()
+            await session.settle()
             clean_logs(log_dir, session.key)
             error = outcomes.fault(session.transcript(), exit) or ""
             if not error:
@@ -193,4 +195,5 @@ def sandbox_spec(task: Task, setup: Setup) -> SandboxSpec:
         hidden=(task.path, *setup.hidden),
         outlet=setup.gateway.socket,
         environment=task.environment,
+        image=image_for(task, setup.sandboxes),
     )

@@ -95,6 +95,7 @@ def run(
         limit=limit,
         session_seconds=session_seconds,
         max_requests=max_requests,
+        sandbox=sandbox,
     )
     check_run_folder(out, resume=resume)
     parts = make_parts(

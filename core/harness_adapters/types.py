@@ -88,6 +88,8 @@ class Task:
     :param files: path inside the sandbox -> path on the host; copied in before the agent starts.
     :param folders: folders inside that are there before the agent starts, empty or not.
     :param environment: variables that the sandbox of this task has beside its own.
+    :param image: a container image to run it in, where the sandbox runs images.
+    :param needs_image: why no other sandbox will do; empty when any does.
     :param options: the kind's own table, ``[metadata.harness_adapters.<kind>]``.
     :param sha256: over every file of the bundle; recorded in the manifest.
     """
@@ -100,6 +102,8 @@ class Task:
     files: Mapping[str, Path] = field(default_factory=dict[str, Path])
     folders: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
+    image: str = ""
+    needs_image: str = ""
     options: Json = field(default_factory=dict[str, Any])
     limits: Limits = Limits()
     self_graded: bool = False

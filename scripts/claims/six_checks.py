@@ -64,10 +64,6 @@ def say(found: Evidence, done: int, planned: int) -> None:
     print(f"[{done}/{planned}] {found.task} {'ok' if found.ok else 'FAILED'}", flush=True)
 
 
-def _seconds(evidence: Evidence) -> float:
-    return sum(finding.seconds for finding in evidence.findings)
-
-
 def _mutants(evidence: list[Evidence]) -> dict[str, Any]:
     facts = [f.facts for e in evidence for f in e.findings if f.check == "discrimination"]
     return {name: sum(one.get(name, 0) for one in facts) for name in ("mutants", "died")}

@@ -17,9 +17,9 @@ import pytest
 from harness_adapters import cli
 from harness_adapters.errors import MissingPrerequisite
 from harness_adapters.serve.vllm.flags import Options, flags, vllm_python
+from harness_adapters.train.arguments import lora_config, trainer_config
 from harness_adapters.train.recipe import load_recipe
 from harness_adapters.train.recipe_file import shipped_recipes
-from harness_adapters.train.arguments import lora_config, trainer_config
 from harness_adapters.train.trl_seam import Config
 
 ROOT = Path(__file__).parents[2]

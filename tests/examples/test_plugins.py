@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import runpy
 import shutil
 import subprocess
 from pathlib import Path
@@ -60,7 +61,7 @@ def test_a_guard_in_one_page(core: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("name", HARNESSES)
 def test_a_harness_driver(name: str, core: Path, tmp_path: Path) -> None:
     project = PLUGINS / f"ha-harness-{name}"
@@ -93,6 +94,25 @@ def test_a_new_distribution_passes_its_check_at_once(kind: str, core: Path, tmp_
     assert [one for one in result["tests"] if one["result"] != "passed"] == []
     assert (checked.returncode, result["failed"]) == (0, 0)
     assert result["passed"] >= 10
+
+
+@pytest.mark.full
+@pytest.mark.timeout(300)
+def test_the_guides_own_guard_passes_its_check(core: Path, tmp_path: Path) -> None:
+    """What docs/write-a-guard.md shows, and that a first try of it does not pass."""
+    newcomer = runpy.run_path(str(ROOT / "scripts" / "claims" / "newcomer.py"))
+    environment = Environment(tmp_path / "env", [core])
+    environment.ha("plugin", "new", "guard", newcomer["NAME"], cwd=tmp_path)
+    project = tmp_path / f"ha-guard-{newcomer['NAME']}"
+    package = project / "src" / "ha_guard_no_force_push"
+    (package / "contract.py").write_text(newcomer["CONTRACT"])
+    environment.install(build_wheel(project, tmp_path))
+    (installed_package,) = (tmp_path / "env").glob(f"lib/*/site-packages/{package.name}")
+    for rule, failed in zip(newcomer["rules"](), (0, 1), strict=True):
+        (installed_package / "__init__.py").write_text(rule)
+        checked = environment.ha("plugin", "check", newcomer["NAME"], "--json", cwd=tmp_path)
+        result = json.loads(checked.stdout)
+        assert (checked.returncode, result["failed"]) == (failed, failed), result["tests"]
 
 
 def projects_of_strangers(core: Path, tmp_path: Path) -> tuple[Environment, list[Path]]:

@@ -60,13 +60,14 @@ def import_(
     from harness_adapters.harbor.importer import import_tree
 
     imported = import_tree(folder, out, links=links, limit=limit)
-    count = len(imported.self_graded)
-    _report(
-        imported.broken,
-        f"{len(imported.written)} tasks in {out}" + (f", {count} self-graded" if count else ""),
-    )
+    graded, images = len(imported.self_graded), len(imported.in_images)
+    summary = f"{len(imported.written)} tasks in {out}"
+    summary += f", {graded} self-graded" if graded else ""
+    summary += f", {images} for --sandbox docker only" if images else ""
+    _report(imported.broken, summary)
     if as_json:
-        _print(out, imported.written, imported.broken, self_graded=count)
+        more = {"self_graded": graded, "in_images": images}
+        _print(out, imported.written, imported.broken, **more)
     return int(bool(imported.broken))
 
 
@@ -148,7 +149,7 @@ def _folder(source: str) -> tuple[Path, Path | None]:
     if not re.fullmatch(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", source):
         raise BadInput(f"{source}: neither a folder nor a dataset's id, OWNER/NAME")
     from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
+    from huggingface_hub.errors import LocalEntryNotFoundError
 
     wanted = ["registry.json", "manifest.parquet", "tasks/**"]
     try:
@@ -157,7 +158,7 @@ def _folder(source: str) -> tuple[Path, Path | None]:
         raise MissingPrerequisite(
             f"{source}: not in the cache, and the Hub cannot be reached; give a local folder"
         ) from None
-    except (HfHubHTTPError, OSError, ValueError) as error:
+    except Exception as error:  # its transport, and so its errors, differ from version to version
         first = str(error).strip().splitlines()
         raise MissingPrerequisite(
             f"{source}: cannot be had from the Hub: {first[0] if first else type(error).__name__}"

@@ -36,6 +36,9 @@ def stats(tasks: Path, as_json: bool) -> int:
     from harness_adapters.tasks.bundle import load_tasks
 
     loaded, broken = load_tasks(tasks)
+    if not loaded:
+        more = f" (and {len(broken) - 1} more)" if len(broken) > 1 else ""
+        raise BadInput(f"no readable task: {broken[0]}{more}")
     for problem in broken:
         stderr().print(printable(f"ha: {problem}"), markup=False, soft_wrap=True)
     if as_json:
@@ -104,6 +107,8 @@ def show(tasks: Path, task: str | None, as_json: bool) -> None:
         "provenance": chosen.metadata.provenance,
         "self_graded": chosen.self_graded,
         "workdir": chosen.workdir,
+        "image": chosen.image,
+        "needs_image": chosen.needs_image,
         "session_seconds": chosen.limits.session_seconds,
         "verifier_seconds": chosen.limits.verifier_seconds,
         "editable": list(policy.editable),
@@ -170,6 +175,8 @@ def _find(folder: Path, name: str | None) -> Task:
         return load_task(folder)
     loaded, _ = load_tasks(folder)
     ids = [task.id for task in loaded]
+    if name is None and len(loaded) == 1:
+        return loaded[0]
     if name is None:
         raise BadInput(f"{folder} holds {len(ids)} tasks; name one")
     for task in loaded:

@@ -162,6 +162,7 @@ def evaluate(
         limit=limit,
         session_seconds=session_seconds,
         max_requests=max_requests,
+        sandbox=sandbox,
     )
 
     def parts(arm: ArmName) -> Parts:

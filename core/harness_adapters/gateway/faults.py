@@ -1,7 +1,8 @@
 """Which failures make a session unscorable: those that nobody in the sandbox can have caused.
 
 A losing policy would like its session tried again. So a fault counts when it kept the harness from
-its next reply, and an engine that fails on one request and answers others is at no fault.
+its next reply, and an engine that fails on one request and answers others is at no fault. Nor is
+one that was still at work on a reply when the session ended, if it answers others.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ class Faults:
         self._engine_is_well = engine_is_well
         self._lasting: list[str] = []
         self._unresolved: list[str] = []
+        self._awaited = False
 
     def all(self) -> tuple[str, ...]:
         """One line each."""
@@ -45,6 +47,18 @@ class Faults:
                 with suppress(ValueError):  # made good meanwhile
                     self._unresolved.remove(fault)
 
+    def left(self, step: Step) -> None:
+        """The harness, or the whole session, was gone before a request of the main loop had its
+        answer."""
+        self._awaited |= not (self._loop.in_doubt(step) or self._loop.has_gone_on(step))
+
     def make_good(self) -> None:
         """The main loop has gone on: what the engine failed on before is forgotten."""
         self._unresolved.clear()
+        self._awaited = False
+
+    async def settle(self) -> None:
+        """The session is over: an engine that owes it a reply, and has none for others, is
+        silent."""
+        if self._awaited and not self._unresolved and not await self._engine_is_well():
+            self._unresolved.append("upstream: the engine is silent")

@@ -11,7 +11,7 @@ from pathlib import Path
 from harness_adapters.errors import BadInput, BrokenTask
 from harness_adapters.harbor import additions
 from harness_adapters.tasks import contents
-from harness_adapters.tasks.bundle import load_task, task_folders
+from harness_adapters.tasks.bundle import file_key, load_task, shown, task_folders
 from harness_adapters.tasks.dockerfile import MAX_BYTES
 from harness_adapters.tasks.new_folder import new_folder
 
@@ -22,11 +22,13 @@ _EXTENDED = ("task.toml", "environment/Dockerfile", "tests/Dockerfile")
 class Imported:
     """:param written: ids of the tasks.
     :param self_graded: those of them that name no kind of ours.
+    :param in_images: those of them that run in their own container image only.
     :param broken: one error for each that could not be had.
     """
 
     written: list[str] = field(default_factory=list[str])
     self_graded: list[str] = field(default_factory=list[str])
+    in_images: list[str] = field(default_factory=list[str])
     broken: list[BrokenTask] = field(default_factory=list[BrokenTask])
 
 
@@ -48,9 +50,16 @@ def import_tree(
     inner = source / "tasks"
     root = inner if all(inner in folder.parents for folder in folders) else source
     found = Imported()
+    named: dict[str, Path] = {}
     with new_folder(out) as draft:
         for folder in folders[:limit]:
-            place = draft / (folder.relative_to(root) if folder != root else folder.absolute().name)
+            name = folder.relative_to(root) if folder != root else Path(folder.absolute().name)
+            twin = named.setdefault(file_key(name.as_posix()), folder)
+            if twin != folder:
+                said = f"{folder}: its id is too like that of {twin}; rename one"
+                found.broken.append(BrokenTask(said))
+                continue
+            place = draft / name
             try:
                 for relative, path in _files(folder, links):
                     contents.copy(path, place / relative)
@@ -58,11 +67,14 @@ def import_tree(
                 task = load_task(place, draft)
             except BrokenTask as error:
                 shutil.rmtree(place, ignore_errors=True)
-                found.broken.append(BrokenTask(str(error).replace(str(place), str(folder))))
+                said = str(error).replace(str(place), str(folder))
+                found.broken.append(BrokenTask(said.replace(shown(place), shown(folder))))
                 continue
             found.written.append(task.id)
             if task.self_graded:
                 found.self_graded.append(task.id)
+            if task.needs_image:
+                found.in_images.append(task.id)
         if not found.written:
             more = f" (and {len(found.broken) - 1} more)" if len(found.broken) > 1 else ""
             raise BadInput(f"no task could be imported: {found.broken[0]}{more}")

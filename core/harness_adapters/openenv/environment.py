@@ -30,6 +30,7 @@ from harness_adapters.runs import run
 from harness_adapters.sandbox.base import Sandbox, SandboxProvider, SandboxSpec
 from harness_adapters.sandbox.providers import provider
 from harness_adapters.tasks.bundle import load_tasks
+from harness_adapters.tasks.images import image_for
 from harness_adapters.tasks.workspace import writable_folders
 from harness_adapters.types import Rollout, Task
 
@@ -198,6 +199,7 @@ class TaskEnvironment(Environment):  # type: ignore[misc]
             writable=writable_folders(task),
             hidden=(task.path,),
             environment=task.environment,
+            image=image_for(task, self._sandboxes),
         )
         sandbox = await self._stack.enter_async_context(self._sandboxes.open(spec))
         await kind.prepare(task, sandbox)

@@ -51,6 +51,8 @@ class SandboxSpec:
         the task's bundle with its tests and solution, the run folder with others' answers.
     :param outlet: a unix socket on the host, the only way out; ``None`` for none. Inside it is
         reached through ``Sandbox.outlet_url``.
+    :param image: a container image whose files and programs it has, instead of the host's; only
+        where ``SandboxProvider.images``. What the image has in a writable folder is there.
     """
 
     workdir: str = "/work"
@@ -62,6 +64,7 @@ class SandboxSpec:
     outlet: Path | None = None
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
     limits: ResourceLimits = ResourceLimits()
+    image: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,10 +210,22 @@ class SandboxProvider(Protocol):
         """Whether it isolates at all; ``process`` does not."""
         ...
 
+    @property
+    def images(self) -> bool:
+        """Whether it runs ``SandboxSpec.image``."""
+        ...
+
     async def probe(self) -> Isolation:
         """Try on this machine, with a real sandbox, that isolation holds."""
         ...
 
+    async def check_images(self, names: Sequence[str]) -> None:
+        """:raises MissingPrerequisite: one is not there; the message says how to get it."""
+        ...
+
     def open(self, spec: SandboxSpec) -> AbstractAsyncContextManager[Sandbox]:
-        """A sandbox that is gone, with all its processes and files, when the context ends."""
+        """A sandbox that is gone, with all its processes and files, when the context ends.
+
+        :raises MissingPrerequisite: the image that it names is not there.
+        """
         ...

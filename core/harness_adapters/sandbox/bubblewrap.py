@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import (
     AbstractAsyncContextManager,
     AsyncExitStack,
@@ -48,6 +48,7 @@ class Bubblewrap:
 
     name = NAME
     boundary = True
+    images = False
 
     def __init__(self) -> None:
         self._probed: Isolation | None = None
@@ -57,6 +58,11 @@ class Bubblewrap:
             found = await probe(self)
             self._probed = replace(found, lost=(*found.lost, *await self._lost()))
         return self._probed
+
+    async def check_images(self, names: Sequence[str]) -> None:
+        """There are none to be had."""
+        if names:
+            raise MissingPrerequisite(f"the sandbox {NAME!r} runs no images: {', '.join(names)}")
 
     def open(self, spec: SandboxSpec) -> AbstractAsyncContextManager[Sandbox]:
         """:raises MissingPrerequisite: bubblewrap is not installed."""
@@ -105,7 +111,7 @@ async def _start(spec: SandboxSpec, who: Identities, info: int) -> Link:
     python = python_toolchain()
     with root_fs(spec, python, who) as root:
         argv = [bwrap, *_NAMESPACES, *_privileges(who), "--info-fd", str(info)]
-        argv += [*root.arguments, "--", *supervisor.command(python)]
+        argv += [*root.arguments, "--", *supervisor.command(python.interpreter)]
         return await Link.start(argv, (info, *root.fds))
 
 

@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 from harness_adapters.sandbox.base import MIB, SandboxSpec
 from harness_adapters.sandbox.configuration import is_below
 from harness_adapters.sandbox.identities import Identities
+from harness_adapters.sandbox.portable import PortablePython
 from harness_adapters.sandbox.toolchain import (
     PROGRAMS,
     PYTHON,
@@ -67,10 +68,26 @@ class Root(ABC):
 
 
 def furnish(root: Root, spec: SandboxSpec, python: PythonToolchain, who: Identities) -> None:
-    """Put everything in its place."""
+    """Put everything in its place, on a root that holds nothing yet."""
     _system(root)
     _accounts(root, who)
     _python(root, python, spec)
+    _own(root, spec)
+
+
+def furnish_image(root: Root, spec: SandboxSpec, python: PortablePython, who: Identities) -> None:
+    """Put in its place what a sandbox needs beside what the root of a container image holds."""
+    _accounts(root, who)
+    root.file("/etc/ld.so.preload", "")  # else the image's would be loaded into the supervisor
+    for mount in python.mounts:
+        root.bind(mount.source, mount.target)
+    for folder in python.hidden:
+        root.cover(folder, {})
+    _own(root, spec)
+
+
+def _own(root: Root, spec: SandboxSpec) -> None:
+    root.bind(supervisor_package(), f"{SUPERVISOR}/inside")
     for path in sorted(spec.writable):
         root.memory(path, spec.writable[path], 0o1777 if path == "/tmp" else 0o755)
     for mount in sorted(spec.mounts, key=lambda mount: mount.target):
@@ -124,4 +141,3 @@ def _python(root: Root, python: PythonToolchain, spec: SandboxSpec) -> None:
     if python.prefix and not any(is_below(str(python.prefix), path) for path in taken):
         # an installation knows its own place: library search path, first lines of scripts
         root.symlink(PYTHON, str(python.prefix))
-    root.bind(supervisor_package(), f"{SUPERVISOR}/inside")

@@ -73,6 +73,8 @@ async def probe(provider: SandboxProvider) -> Isolation:
                 result = await sandbox.exec(command, timeout=_SECONDS)
         except (HarnessAdaptersError, OSError) as error:
             return Isolation(ok=False, reason=str(error))
+    if result.timed_out:
+        return Isolation(ok=False, reason=f"no answer from inside within {_SECONDS:g} s")
     *found, end = result.stdout.decode(errors="replace").splitlines() or [""]
     if end != _END:
         complaint = result.stderr.decode(errors="replace").strip().splitlines()[-1:]

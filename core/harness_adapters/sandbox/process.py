@@ -6,10 +6,11 @@ nothing of it runs or lies around when it is closed.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
+from harness_adapters.errors import MissingPrerequisite
 from harness_adapters.sandbox.base import Isolation, Sandbox, SandboxSpec
 from harness_adapters.sandbox.client import SupervisedSandbox
 from harness_adapters.sandbox.configuration import Place, configuration
@@ -41,9 +42,15 @@ class Process:
 
     name = NAME
     boundary = False
+    images = False
 
     async def probe(self) -> Isolation:
         return Isolation(ok=True, reason="it isolates nothing, and does not claim to", lost=_LOST)
+
+    async def check_images(self, names: Sequence[str]) -> None:
+        """There are none to be had."""
+        if names:
+            raise MissingPrerequisite(f"the sandbox {NAME!r} runs no images: {', '.join(names)}")
 
     def open(self, spec: SandboxSpec) -> AbstractAsyncContextManager[Sandbox]:
         return _open(spec)

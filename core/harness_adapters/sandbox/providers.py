@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from harness_adapters.errors import BadInput, MissingPrerequisite, did_you_mean
 from harness_adapters.sandbox import bubblewrap, process
 from harness_adapters.sandbox.base import SandboxProvider
 from harness_adapters.sandbox.docker import provider as docker
 from harness_adapters.sandbox.reaper import reap
 
-PROVIDERS: dict[str, Callable[[], SandboxProvider]] = {
+PROVIDERS: dict[str, type[bubblewrap.Bubblewrap | docker.Docker | process.Process]] = {
     bubblewrap.NAME: bubblewrap.Bubblewrap,
     docker.NAME: docker.Docker,
     process.NAME: process.Process,
 }
+
+
+def runs_images(name: str | None) -> bool:
+    """Whether sandboxes of that name run container images; ``None`` as for ``provider``."""
+    made = PROVIDERS.get(name or bubblewrap.NAME)
+    return made is not None and made.images
 
 
 async def provider(name: str | None = None) -> SandboxProvider:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from harness_adapters.sandbox.base import MIB, SandboxSpec
 from harness_adapters.sandbox.client import SupervisedSandbox
 from harness_adapters.sandbox.configuration import Place, configuration
@@ -15,7 +17,7 @@ from harness_adapters.sandbox.layout import (
     TESTS_HOME,
 )
 from harness_adapters.sandbox.link import Link
-from harness_adapters.sandbox.toolchain import ENVIRONMENT, PythonToolchain
+from harness_adapters.sandbox.toolchain import ENVIRONMENT
 
 CAPABILITIES = ("SETUID", "SETGID", "SETPCAP", "KILL", "CHOWN", "DAC_OVERRIDE", "FOWNER")
 """With uids of their own for the programs; these keep none."""
@@ -24,11 +26,11 @@ _START = f"import sys; sys.path.append({SUPERVISOR!r}); from inside.supervisor i
 _MEMORY = 64 * MIB
 _PROCESSES = 64
 _PORT = 8321  # in a network namespace of its own, so no other sandbox has it
-_PLACE = Place(environment=ENVIRONMENT)
 
 
-def command(python: PythonToolchain) -> list[str]:
-    return [python.interpreter, "-I", "-S", "-B", "-c", _START]
+def command(*python: str) -> list[str]:
+    """:param python: what starts the interpreter inside."""
+    return [*python, "-I", "-S", "-B", "-c", _START]
 
 
 def memory_bytes(spec: SandboxSpec) -> int:
@@ -41,13 +43,20 @@ def processes(spec: SandboxSpec) -> int:
     return 2 * spec.limits.processes + _PROCESSES
 
 
-async def configure(link: Link, spec: SandboxSpec, who: Identities) -> SupervisedSandbox:
-    """:raises InfraError: it does not get ready.
+async def configure(
+    link: Link,
+    spec: SandboxSpec,
+    who: Identities,
+    environment: Mapping[str, str] = ENVIRONMENT,
+) -> SupervisedSandbox:
+    """:param environment: of every program in it.
+    :raises InfraError: it does not get ready.
     :raises ValueError: the spec makes no sense.
     """
+    place = Place(environment=environment)
     frame = configuration(
         spec,
-        _PLACE,
+        place,
         pid_namespace=True,
         seal=wire.SEAL_BY_OWNER if who.separate else wire.SEAL_BY_MOUNT,
         uids=(who.agent, who.tests) if who.separate else None,
@@ -58,4 +67,4 @@ async def configure(link: Link, spec: SandboxSpec, who: Identities) -> Supervise
         alias=0 if who.separate else who.agent,
     )
     port = await link.configure(frame)
-    return SupervisedSandbox(link, spec, _PLACE, port)
+    return SupervisedSandbox(link, spec, place, port)

@@ -5,11 +5,18 @@ from __future__ import annotations
 import os
 import posixpath
 import re
+from dataclasses import replace
 from pathlib import Path
 
 from harness_adapters.errors import BadInput, BrokenTask
 from harness_adapters.tasks import contents
-from harness_adapters.tasks.dockerfile import Image, read_dockerfile, taken
+from harness_adapters.tasks.dockerfile import (
+    Image,
+    NeedsDocker,
+    last_workdir,
+    read_dockerfile,
+    taken,
+)
 from harness_adapters.tasks.self_graded import SELF_GRADED
 from harness_adapters.tasks.task_toml import OurTable, TaskToml, read_task_toml
 from harness_adapters.types import Limits, Task, TaskMetadata
@@ -52,6 +59,8 @@ def load_task(path: Path | str, root: Path | str | None = None) -> Task:
         files=image.files,
         folders=image.folders,
         environment=image.environment,
+        image=image.name,
+        needs_image=image.needed,
         options=toml.options,
         limits=Limits(
             session_seconds=toml.agent.timeout_sec or defaults.session_seconds,
@@ -82,8 +91,7 @@ def load_tasks(root: Path | str) -> tuple[list[Task], list[BrokenTask]]:
     for folder in task_folders(root):
         try:
             task = load_task(folder, root)
-            # Files of a run are named after its tasks, with slashes written as two underscores.
-            twin = named.setdefault(task.id.replace("/", "__").casefold(), folder)
+            twin = named.setdefault(file_key(task.id), folder)
             if twin != folder:
                 raise BrokenTask(f"{folder}: its id is too like that of {twin}; rename one")
             tasks.append(task)
@@ -92,6 +100,12 @@ def load_tasks(root: Path | str) -> tuple[list[Task], list[BrokenTask]]:
     if not tasks and not broken:
         raise BadInput(f"{root}: no task in it (no folder holds a task.toml)")
     return tasks, broken
+
+
+def file_key(task_id: str) -> str:
+    """Equal for ids that may not be in one set: files of a run are named after its tasks, with
+    slashes written as two underscores, and some disks do not tell capitals apart."""
+    return task_id.replace("/", "__").casefold()
 
 
 def task_folders(root: Path) -> list[Path]:
@@ -112,6 +126,11 @@ def task_folders(root: Path) -> list[Path]:
     return sorted(found)
 
 
+def shown(path: Path) -> str:
+    """For a message: without bytes that are no UTF-8."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
 def _id(path: Path, root: Path | str | None) -> str:
     path = path.absolute()
     if root is None or path == Path(root).absolute():
@@ -119,9 +138,8 @@ def _id(path: Path, root: Path | str | None) -> str:
     else:
         found = path.relative_to(Path(root).absolute()).as_posix()
     if not _ID.fullmatch(found) or len(found) > MAX_ID:
-        shown = os.fsencode(path).decode("utf-8", "backslashreplace")
         raise BrokenTask(
-            f"{shown!r}: a task's id is its folders' names: letters, digits, '.', '_' and '-', "
+            f"{shown(path)}: a task's id is its folders' names: letters, digits, '.', '_' and '-', "
             f"at most {MAX_ID} in all"
         )
     return found
@@ -141,19 +159,37 @@ def _image(path: Path, files: dict[str, str], toml: TaskToml) -> Image:
     for name in _COMPOSE:
         if f"environment/{name}" in files:
             raise BrokenTask(f"{path / 'environment' / name}: needs docker: several services")
+    # Our kinds run the agent's code with a Python of ours, so in no image of a task's.
+    name = "" if toml.ours else toml.environment.docker_image
+    try:
+        return replace(_without_engine(path, files, toml), name=name)
+    except NeedsDocker as error:
+        if not name:
+            raise
+        workdir = toml.environment.workdir
+        if not workdir and "environment/Dockerfile" in files:
+            workdir = last_workdir(path / "environment" / "Dockerfile")
+        if not workdir:
+            raise BrokenTask(f"{error}; to run its docker_image, name a workdir") from None
+        return Image(name=name, needed=str(error), workdir=workdir)
+
+
+def _without_engine(path: Path, files: dict[str, str], toml: TaskToml) -> Image:
+    """:raises NeedsDocker: what is in the image, only an engine can tell."""
     if "environment/.dockerignore" in files:
-        raise BrokenTask(f"{path / 'environment/.dockerignore'}: needs docker: it is not read here")
+        where = path / "environment" / ".dockerignore"
+        raise NeedsDocker(f"{where}: needs docker: it is not read here")
     if "environment/Dockerfile" in files:
         return read_dockerfile(path / "environment" / "Dockerfile")
-    if toml.environment.docker_image:
-        workdir, context = toml.environment.workdir, path / "environment"
-        if not workdir or not any(name.startswith("environment/") for name in files):
-            raise BrokenTask(
-                f"{path / 'task.toml'}: [environment] docker_image: needs docker: without a "
-                "Dockerfile, or a workdir and files to lay there, all is in the image"
-            )
-        return Image(workdir=workdir, files={posixpath.normpath(workdir): context})
-    return Image()
+    if not toml.environment.docker_image:
+        return Image()
+    workdir, context = toml.environment.workdir, path / "environment"
+    if not workdir or not any(name.startswith("environment/") for name in files):
+        raise NeedsDocker(
+            f"{path / 'task.toml'}: [environment] docker_image: needs docker: without a "
+            "Dockerfile, or a workdir and files to lay there, all is in the image"
+        )
+    return Image(workdir=workdir, files={posixpath.normpath(workdir): context})
 
 
 def _workdir(path: Path, toml: TaskToml, image: Image) -> str:

@@ -32,14 +32,22 @@ _PIP = (["pip", "install"], ["pip3", "install"], ["python3", "-m", "pip", "insta
 class Image:
     """What a Dockerfile says about the workspace.
 
+    :param name: of an image that has all this, made elsewhere; empty for none.
+    :param needed: why only that image will do; empty when the rest says what there is.
     :param files: path inside -> file or folder on the host (a folder stands for what it holds).
     :param folders: those that must be there, empty or not.
     """
 
+    name: str = ""
+    needed: str = ""
     workdir: str = ""
     files: dict[str, Path] = field(default_factory=dict[str, Path])
     folders: tuple[str, ...] = ()
     environment: dict[str, str] = field(default_factory=dict[str, str])
+
+
+class NeedsDocker(BrokenTask):
+    """Only a container engine can tell what the workspace holds. The message says why."""
 
 
 def read_dockerfile(path: Path, *, tests: bool = False) -> Image:
@@ -48,8 +56,9 @@ def read_dockerfile(path: Path, *, tests: bool = False) -> Image:
     all belongs to one user; ``pip install pytest``, which a sandbox has, if in another version.
 
     :param tests: it describes a verifier's image, which may fill ``/tests``.
-    :raises BrokenTask: ``needs docker: RUN apt-get at line 3`` for what only a container engine can
-        carry out; or a path that leaves the build context.
+    :raises NeedsDocker: ``needs docker: RUN apt-get at line 3`` for what only a container engine
+        can carry out.
+    :raises BrokenTask: it makes no sense, or a path leaves the build context.
     """
     reader = _Reader(path, tests=tests)
     for line, word, rest in _instructions(read_text(path, max_bytes=MAX_BYTES)):
@@ -62,6 +71,20 @@ def read_dockerfile(path: Path, *, tests: bool = False) -> Image:
         folders=tuple(reader.folders),
         environment=environment,
     )
+
+
+def last_workdir(path: Path) -> str:
+    """Where work starts, also in an image that only an engine can make; empty if it does not say.
+
+    :raises BrokenTask: it starts where a sandbox has files of its own.
+    """
+    reader = _Reader(path, tests=False)
+    for line, word, rest in _instructions(read_text(path, max_bytes=MAX_BYTES)):
+        if word == "FROM":
+            reader.workdir = ""
+        elif word in ("ARG", "ENV", "WORKDIR"):
+            reader.take(line, word, rest)
+    return reader.workdir
 
 
 def taken(place: str) -> bool:
@@ -223,8 +246,8 @@ class _Reader:
         except ValueError as error:
             raise BrokenTask(f"{self.path}: line {line}: {error}") from None
 
-    def needs_docker(self, line: int, what: str) -> BrokenTask:
-        return BrokenTask(f"{self.path}: needs docker: {what} at line {line}")
+    def needs_docker(self, line: int, what: str) -> NeedsDocker:
+        return NeedsDocker(f"{self.path}: needs docker: {what} at line {line}")
 
 
 def _installs_pytest(command: list[str]) -> bool:

@@ -105,6 +105,7 @@ def mixture(
     else:
         loaded = list(tasks)
     weights, caps = dict(weights or {}), dict(caps or {})
+    _check_window(difficulty)
     counts = Counter(task.kind for task in loaded if self_graded or not task.self_graded)
     _check_kinds(counts, weights, caps)
     wanted = _held_out(held_out or {})
@@ -143,8 +144,8 @@ def _held_out(given: Mapping[str, int]) -> HeldOut:
     for name, number in given.items():
         if name not in known:
             raise BadInput(f"held_out: no part {name!r}{did_you_mean(name, known)}")
-        if number < 0:
-            raise BadInput(f"held_out: {name} must not be negative")
+        if not _whole(number) or number < 0:
+            raise BadInput(f"held_out: {name} must be a whole number of 0 or more, not {number!r}")
     return HeldOut(**given)
 
 
@@ -159,13 +160,29 @@ def _check_kinds(
                 f"weights: none for the kind {kind!r} ({number} tasks){hint} (0 leaves it out)"
             )
     for kind, weight in weights.items():
-        if not 0 <= weight < float("inf"):
-            raise BadInput(f"weights: {kind}: must be a number of 0 or more, not {weight}")
+        if not _number(weight) or not 0 <= weight < float("inf"):
+            raise BadInput(f"weights: {kind}: must be a number of 0 or more, not {weight!r}")
     for kind, cap in caps.items():
         if kind not in counts and kind not in weights:
             raise BadInput(f"caps: no task of the kind {kind!r}{did_you_mean(kind, counts)}")
-        if cap < 1:
-            raise BadInput(f"caps: {kind}: must be at least 1, not {cap}")
+        if not _whole(cap) or cap < 1:
+            raise BadInput(f"caps: {kind}: must be a whole number of 1 or more, not {cap!r}")
+
+
+def _check_window(window: Sequence[object]) -> None:
+    numbers = [one for one in window if isinstance(one, int | float)]
+    if len(window) != 2 or len(numbers) != 2 or not 0 <= numbers[0] <= numbers[1] <= 1:
+        raise BadInput(
+            f"difficulty: must be the lowest and highest solve rate, from 0 to 1, not {window!r}"
+        )
+
+
+def _number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _reason(

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from pathlib import PurePosixPath
 
 from harness_adapters.errors import AgentError, BrokenTask, HarnessAdaptersError, InfraError
 from harness_adapters.sandbox.base import (
     MIB,
+    FileEntry,
     Sandbox,
     SandboxProvider,
     SandboxSpec,
     User,
 )
+from harness_adapters.tasks.images import image_for
 from harness_adapters.tasks.policy import task_policy
 from harness_adapters.tasks.subject import conditions
 from harness_adapters.tasks.subject.values import strict_loads
@@ -56,9 +59,10 @@ class SelfGraded:
             return _broke(str(error))
         verdict: Verdict | None = None
         try:
-            async with sandboxes.open(_spec(task)) as fresh:
+            async with sandboxes.open(_spec(task, sandboxes)) as fresh:
                 try:
                     await put_files(task, fresh, without=task.workdir)
+                    await _remove_others(task, fresh, tree)
                     await fresh.put(tree, at=task.workdir)
                 except (HarnessAdaptersError, ValueError, OSError) as error:
                     verdict = _broke(f"the tree cannot be put into a fresh sandbox: {error}")
@@ -110,7 +114,20 @@ async def _graded(task: Task, fresh: Sandbox) -> Verdict:
     return Verdict(passed=reward >= 1.0, score=reward, self_graded=True)
 
 
-def _spec(task: Task) -> SandboxSpec:
+async def _remove_others(task: Task, fresh: Sandbox, tree: Mapping[str, FileEntry]) -> None:
+    """What the task's image has in the working folder and the agent has removed or replaced."""
+    if not fresh.spec.image:
+        return
+    there = await fresh.read_tree(task.workdir, max_bytes=MAX_TREE_BYTES)
+    folders = {str(folder) for path in there for folder in PurePosixPath(path).parents}
+    gone = sorted((there.keys() - tree.keys()) | (folders & tree.keys()))
+    names = "".join(f"./{path}\0" for path in gone).encode(errors="surrogateescape")
+    done = await fresh.exec(["xargs", "-0", "-r", "rm", "-rf", "--"], stdin=names)
+    if done.returncode:
+        raise InfraError(f"what the agent removed stays: {done.stderr[:200]!r}")
+
+
+def _spec(task: Task, sandboxes: SandboxProvider) -> SandboxSpec:
     writable = writable_folders(task) | {
         task.workdir: 2 * MAX_TREE_BYTES,
         "/tests": MAX_TREE_BYTES,
@@ -121,6 +138,7 @@ def _spec(task: Task) -> SandboxSpec:
         writable=writable,
         hidden=(task.path,),
         environment={**task.environment, **conditions.current().environment},
+        image=image_for(task, sandboxes),
     )
 
 

@@ -64,8 +64,11 @@ async def put_files(
     """Put the task's files and folders where its agent expects them.
 
     :param without: a folder inside that is left out, with what it holds.
+    :raises BrokenTask: they are in an image only, and the sandbox does not run it.
     :raises InfraError: the sandbox does not take them.
     """
+    if task.needs_image and not sandbox.spec.image:
+        raise BrokenTask(task.needs_image)
     made = [folder for folder in task.folders if without is None or not _below(folder, without)]
     if made:
         result = await sandbox.exec(["mkdir", "-p", "--", *map(sandbox.path, made)], cwd="/")

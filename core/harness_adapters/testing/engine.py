@@ -2,8 +2,9 @@
 
 The step is read from the conversation (how often the model has spoken in it), so a harness that
 asks again after an error gets the same step, and one that goes past the last step gets that one
-again. Once it has broken down (a status of 500 or above, or a reply that was cut), a conversation
-that is new gets no better answer. Replies carry the token ids and logprobs of a real tokenizer.
+again. Once it has broken down (a status of 500 or above, a reply that was cut, or silence), a
+conversation that is new gets no better answer. Replies carry the token ids and logprobs of a real
+tokenizer.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ class StepEngine:
         self.steps = tuple(steps)
         self.asked: list[dict[str, Any]] = []
         self._speak = speak
-        self._broken: Fail | Cut | None = None
+        self._broken: Fail | Cut | Silence | None = None
         self._closing = asyncio.Event()
 
     @asynccontextmanager
@@ -121,7 +122,7 @@ class StepEngine:
         step = self.step(conversation)
         if self._broken and not any(one.role == "assistant" for one in conversation.messages):
             step = self._broken
-        if isinstance(step, Cut) or (isinstance(step, Fail) and step.status >= 500):
+        if isinstance(step, Cut | Silence) or (isinstance(step, Fail) and step.status >= 500):
             self._broken = step
         match step:
             case Fail(status, message, code):

@@ -78,8 +78,15 @@ class NaiveProvider:
     def boundary(self) -> bool:
         return self._inner.boundary
 
+    @property
+    def images(self) -> bool:
+        return self._inner.images
+
     async def probe(self) -> Isolation:
         return await self._inner.probe()
+
+    async def check_images(self, names: Sequence[str]) -> None:
+        await self._inner.check_images(names)
 
     def open(self, spec: SandboxSpec) -> AbstractAsyncContextManager[Sandbox]:
         return self._open(spec)

@@ -70,7 +70,7 @@ async def play_session(
     *,
     log_dir: Path,
     instruction: str = "Make the file.",
-    seconds: float = 60.0,
+    seconds: float = 300.0,
     max_requests: int = 20,
     rules: Mapping[str, GuardRule] | None = None,
     files: Mapping[str, FileEntry] | None = None,
@@ -80,7 +80,7 @@ async def play_session(
     """Run the driver's harness once, as a rollout would, against an engine that plays ``steps``.
 
     :param log_dir: an empty folder on the host.
-    :param seconds: the session's time.
+    :param seconds: the session's time; by default what a rollout has, since a machine may be busy.
     :param rules: the guard's rules by name; none by default.
     :param files: what the workspace holds at the start.
     :param sandbox: ``bubblewrap`` or ``process``; by default the first that works here.

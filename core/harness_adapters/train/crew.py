@@ -18,6 +18,7 @@ from harness_adapters.sandbox.base import Isolation, SandboxProvider
 from harness_adapters.sandbox.providers import provider
 from harness_adapters.sandbox.reaper import leased_folder
 from harness_adapters.serve.adapter_client import AdapterClient
+from harness_adapters.tasks.images import check_images
 from harness_adapters.train.plan import RunPlan
 from harness_adapters.train.worker import Replica
 from harness_adapters.types import Task, Toolchain
@@ -35,10 +36,11 @@ class Crew:
     stack: AsyncExitStack
 
     @classmethod
-    async def assemble(cls, plan: RunPlan, parts: Parts) -> Crew:
-        """:raises BadInput: harness or sandbox is not to be had here, or an engine's logprobs are
-        not those of what was sampled."""
+    async def assemble(cls, plan: RunPlan, parts: Parts, tasks: Sequence[Task]) -> Crew:
+        """:raises BadInput: harness, sandbox or a task's image is not to be had here, or an
+        engine's logprobs are not those of what was sampled."""
         sandboxes = await provider(plan.sandbox)
+        await check_images(tasks, sandboxes)
         toolchain = await parts.driver.install()
         isolation = await sandboxes.probe()
         async with AsyncExitStack() as stack:

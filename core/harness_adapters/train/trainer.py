@@ -93,7 +93,7 @@ def train_one(
     parts = run_parts(plugins, recipe, mixed)
     with ExitStack() as stack:
         thread = stack.enter_context(LoopThread("rollouts"))
-        crew = thread.call(Crew.assemble(plan, parts))
+        crew = thread.call(Crew.assemble(plan, parts, [*mixed.train, *mixed.dev]))
         stack.callback(lambda: thread.call(crew.close()))
         made_of = same_engine(crew.manifest(plan, parts, mixed.train), plan)
         run_folder = RunFolder.create(plan.out, made_of, resume=plan.resume)

@@ -12,7 +12,7 @@ from typing import Any
 
 import psutil
 
-from harness_adapters import Isolation, Sandbox, SandboxProvider, SandboxSpec
+from harness_adapters import Sandbox, SandboxProvider, SandboxSpec
 
 _EVERY_SECONDS = 0.2
 
@@ -30,18 +30,22 @@ class Cost:
 
 
 class Metered:
-    """Opens bubblewrap's sandboxes, and meters the one that has a way out: the agent's."""
+    """Opens bubblewrap's sandboxes for one rollout, and meters the first that has a way out: the
+    agent's. A verifier's may have one too."""
 
     def __init__(self, inner: SandboxProvider, cost: Cost) -> None:
         self._inner = inner
         self._cost = cost
-        self.name, self.boundary = inner.name, inner.boundary
+        self._metering = False
 
-    async def probe(self) -> Isolation:
-        return await self._inner.probe()
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
 
     def open(self, spec: SandboxSpec) -> AbstractAsyncContextManager[Sandbox]:
-        return self._open(spec) if spec.outlet else self._inner.open(spec)
+        if self._metering or not spec.outlet:
+            return self._inner.open(spec)
+        self._metering = True
+        return self._open(spec)
 
     @asynccontextmanager
     async def _open(self, spec: SandboxSpec) -> AsyncIterator[Any]:

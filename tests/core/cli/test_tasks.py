@@ -99,6 +99,11 @@ def test_check_says_what_fails_keeps_evidence_and_goes_on(
         (["split", TASKS], "held out are to be 40 repository tasks, but there are only"),
         (["split", TASKS, "--held-out", "data=few"], "'data=few' is none of"),
         (["stats", "nowhere"], "no such folder"),
+        (["stats", "unreadable"], "no readable task: unreadable/one/task.toml: not valid TOML"),
+        (["show", "unreadable", "one"], "unreadable/one/task.toml: not valid TOML"),
+        (["check", "unreadable"], "no readable task: unreadable/one/task.toml: not valid TOML"),
+        (["import", "unreadable", "new"], "no task could be imported: unreadable/one/task.toml"),
+        (["export", "unreadable", "new"], "no task could be exported: unreadable/one/task.toml"),
     ],
 )
 def test_bad_input_starts_nothing(
@@ -109,8 +114,11 @@ def test_bad_input_starts_nothing(
     says: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "unreadable" / "one").mkdir(parents=True)
+    (tmp_path / "unreadable" / "one" / "task.toml").write_text("[a\n")
     code, out, err = call(capsys, *arguments)
     assert (code, out) == (2, "")
+    assert not (tmp_path / "new").exists()
     assert says in err and len(err.splitlines()) <= 2
 
 
@@ -121,6 +129,14 @@ def test_stats(capsys: pytest.CaptureFixture[str]) -> None:
     assert sum(found["kinds"].values()) == found["tasks"] == sum(found["splits"].values())
     code, out, _ = call(capsys, "stats", TASKS)
     assert code == 0 and "repair" in out and "%" in out
+
+
+def test_one_task_alone_need_not_be_named(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    write(tmp_path / "set" / "only")
+    code, out, _ = call(capsys, "show", tmp_path / "set", "--json")
+    assert (code, last(out)["id"]) == (0, "only")
 
 
 def test_show(capsys: pytest.CaptureFixture[str]) -> None:

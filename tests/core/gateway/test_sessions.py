@@ -9,7 +9,7 @@ import orjson
 import pytest
 from tests.core.gateway.conftest import BASH, Client, Engine, Open, accumulate, call, replying, user
 
-from harness_adapters.gateway import notice, server
+from harness_adapters.gateway import notice, server, sessions
 from harness_adapters.types import AuxiliaryRequest, Flag, Limits, Sampling
 
 ASK = {"model": "m", "messages": [user("go")], "tools": [BASH]}
@@ -248,6 +248,52 @@ async def test_closing_a_session_cancels_the_engines_work(engine: Engine, client
     status, error = await asking
     assert (status, error["error"]["code"]) == (401, "invalid_api_key")
     assert not client.session.transcript().turns
+
+
+async def test_an_engine_that_owes_a_reply_and_has_none_for_others_is_silent(
+    engine: Engine, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An infrastructure fault: not the time that the policy took."""
+    monkeypatch.setattr(sessions, "PROBE_SECONDS", 0.2)
+    engine.gate.clear()
+    asking = asyncio.create_task(client.post(ASK))
+    await engine.arrived.wait()
+    client.session.close()
+    await client.session.settle()
+    assert client.session.transcript().faults == ("upstream: the engine is silent",)
+    await asking
+
+
+async def test_an_engine_that_was_still_at_work_is_at_no_fault(
+    engine: Engine, client: Client
+) -> None:
+    """A long answer: the session's time is over, and it is graded."""
+    engine.gate.clear()
+    asking = asyncio.create_task(client.post(ASK))
+    await engine.arrived.wait()
+    client.session.close()
+    engine.gate.set()
+    await client.session.settle()
+    assert not client.session.transcript().faults
+    assert engine.bodies[-1]["max_tokens"] == 1  # it was asked something short
+    await asking
+
+
+async def test_a_reply_that_came_after_all_settles_it(
+    engine: Engine, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A harness that gave up on a request and asked again: nothing is owed any more."""
+    engine.gate.clear()
+    asking = asyncio.create_task(client.post(ASK))
+    await engine.arrived.wait()
+    asking.cancel()
+    await asyncio.wait_for(engine.cancelled.wait(), 5)
+    engine.gate.set()
+    await client.post(ASK)
+    asked = len(engine.bodies)
+    client.session.close()
+    await client.session.settle()
+    assert not client.session.transcript().faults and len(engine.bodies) == asked
 
 
 async def test_a_slow_guard_holds_up_only_its_own_session(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -98,12 +99,47 @@ def test_what_cannot_run_here_says_why_and_costs_no_other(
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["good"]
 
 
+def test_ids_that_are_too_alike_are_no_set(tmp_path: Path) -> None:
+    for name in ("Hello", "hello", "a/b", "a__b"):
+        add(tmp_path / "set" / name)
+    imported = import_tree(tmp_path / "set", tmp_path / "out")
+    tasks, broken = load_tasks(tmp_path / "out")
+    assert ([task.id for task in tasks], broken) == (imported.written, [])
+    assert [str(error).partition(": its id is too like")[1] != "" for error in imported.broken] == [
+        True,
+        True,
+    ]
+
+
+def test_a_name_that_is_no_id_is_told_as_it_was_given(tmp_path: Path) -> None:
+    add(tmp_path / "set" / "good")
+    add(tmp_path / "set" / os.fsdecode(b"n\xff"))
+    (error,) = import_tree(tmp_path / "set", tmp_path / "out").broken
+    assert str(error).startswith(f"{tmp_path}/set/n\\xff: a task's id is")
+
+
 def test_a_prebuilt_image_gets_the_tasks_files_in_its_workdir(tmp_path: Path) -> None:
     toml = '[environment]\ndocker_image = "python:3.12"\nworkdir = "/app"\n'
     add(tmp_path / "set" / "hello", {"environment/Dockerfile": None, "task.toml": toml})
     import_tree(tmp_path / "set", tmp_path / "out")
     task = load_task(tmp_path / "out" / "hello")
     assert task.files == {"/app": tmp_path / "out/hello/environment"}
+
+
+def test_what_only_its_image_has_is_marked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    toml = '[environment]\ndocker_image = "example/app:1"\nworkdir = "/app"\n'
+    needs: dict[str, str | None] = {
+        "environment/Dockerfile": "FROM x\nRUN apt-get install -y gcc\n",
+        "task.toml": toml,
+    }
+    add(tmp_path / "set" / "hello", needs)
+    add(tmp_path / "set" / "other", {"task.toml": toml})
+    imported = import_tree(tmp_path / "set", tmp_path / "out")
+    assert (imported.written, imported.in_images) == (["hello", "other"], ["hello"])
+    code, _, err = run(capsys, "import", str(tmp_path / "set"), str(tmp_path / "again"))
+    assert (code, "2 self-graded, 1 for --sandbox docker only" in err) == (0, True)
 
 
 def test_links_are_followed_within_a_download_only(tmp_path: Path) -> None:
@@ -142,7 +178,8 @@ def test_a_dataset_comes_from_the_cache_and_passes_the_six_checks(
     assert (code, "suites of SmolDataEnvs" in err) == (2, True)
     code, printed, err = run(capsys, "import", "somebody/tasks", out, "--json")
     assert (code, "1 tasks in" in err, "1 self-graded" in err) == (0, True, True)
-    assert json.loads(printed) == {"out": out, "written": 1, "broken": 0, "self_graded": 1}
+    counts = {"written": 1, "broken": 0, "self_graded": 1, "in_images": 0}
+    assert json.loads(printed) == {"out": out, **counts}
     assert load_tasks(out)[0][0].self_graded
 
     code, _, _ = run(capsys, "check", out, "--out", str(tmp_path / "checks"))

@@ -73,9 +73,11 @@ async def test_a_signal_is_a_negative_returncode(sandbox: Sandbox) -> None:
 
 
 async def test_programs_let_the_host_go_first(sandbox: Sandbox) -> None:
-    done = await sandbox.exec(["python3", "-c", "import os; print(os.nice(0))"], timeout=60)
-
-    assert int(done.stdout) == min(os.nice(0) + NICE, 19)
+    # A container's supervisor is as nice as the engine, not as this process.
+    how_nice = "import os; print(os.getpriority(os.PRIO_PROCESS, os.getppid()), os.nice(0))"
+    done = await sandbox.exec(["python3", "-c", how_nice], timeout=60)
+    supervisor, program = map(int, done.stdout.split())
+    assert program == min(supervisor + NICE, 19)
 
 
 async def test_a_missing_program_is_reported_as_a_shell_does(sandbox: Sandbox) -> None:

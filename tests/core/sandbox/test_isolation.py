@@ -15,6 +15,7 @@ import pytest
 
 from harness_adapters.errors import InfraError
 from harness_adapters.sandbox import bubblewrap as bubblewrap_module
+from harness_adapters.sandbox import probe as probe_module
 from harness_adapters.sandbox.base import (
     MIB,
     FileEntry,
@@ -301,6 +302,14 @@ async def test_without_bwrap_the_install_line_is_told(
     found = await bubblewrap_module.Bubblewrap().probe()
     assert not found.ok
     assert "apt-get install -y bubblewrap" in found.reason
+
+
+async def test_a_machine_too_busy_to_answer_is_told_as_such(
+    bubblewrap: SandboxProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(probe_module, "_SECONDS", 0.0)
+    found = await bubblewrap.probe()
+    assert (found.ok, found.reason) == (False, "no answer from inside within 0 s")
 
 
 async def test_a_sandbox_that_cannot_start_says_why(

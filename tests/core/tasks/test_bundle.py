@@ -191,6 +191,49 @@ EXPECTED_ANSWER = "12.5"
     assert "12.5" not in repr(task)
 
 
+IMAGE = '[environment]\ndocker_image = "example/app:1"\n'
+APT = "FROM x AS built\nWORKDIR /src\nFROM x\nRUN apt-get install gcc\nWORKDIR /app\n"
+
+
+@pytest.mark.parametrize(
+    ("toml", "dockerfile", "needs", "workdir"),
+    [
+        (IMAGE, "FROM x\nCOPY repo/ /app/\nWORKDIR /app\n", "", "/app"),
+        (IMAGE, APT, "Dockerfile: needs docker: a second FROM at line 3", "/app"),
+        (IMAGE + 'workdir = "/srv/app"\n', APT, "a second FROM at line 3", "/srv/app"),
+        (IMAGE + 'workdir = "/app"\n', None, "", "/app"),
+    ],
+)
+def test_a_task_may_have_an_image_of_its_own(
+    bundle: Bundle, toml: str, dockerfile: str | None, needs: str, workdir: str
+) -> None:
+    task = load_task(bundle({"task.toml": toml, "environment/Dockerfile": dockerfile}))
+    assert (task.image, task.workdir) == ("example/app:1", workdir)
+    assert bool(task.needs_image) == bool(needs)
+    assert needs in task.needs_image
+    assert bool(task.files) != bool(needs)
+
+
+def test_all_of_a_workspace_may_be_in_an_image(tmp_path: Path) -> None:
+    folder = tmp_path / "task"
+    (folder / "tests").mkdir(parents=True)
+    (folder / "tests/test.sh").write_text("")
+    (folder / "instruction.md").write_text("Do it.\n")
+    (folder / "task.toml").write_text(IMAGE + 'workdir = "/app"\n')
+    task = load_task(folder)
+    assert task.needs_image.endswith("all is in the image")
+    (folder / "task.toml").write_text(IMAGE)
+    with pytest.raises(BrokenTask, match="all is in the image; to run its docker_image, name a w"):
+        load_task(folder)
+
+
+def test_a_task_of_ours_runs_in_no_image_of_its_own(bundle: Bundle, task_toml: str) -> None:
+    toml = task_toml.replace("allow_internet = false", 'docker_image = "x"')
+    assert load_task(bundle({"task.toml": toml})).image == ""
+    with pytest.raises(BrokenTask, match="needs docker: RUN make at line 2"):
+        load_task(bundle({"task.toml": toml, "environment/Dockerfile": "FROM x\nRUN make\n"}))
+
+
 def test_a_thousand_tasks_load_quickly(bundle: Bundle, tmp_path: Path) -> None:
     first = bundle(at="set/t0000")
     for number in range(1, 1000):

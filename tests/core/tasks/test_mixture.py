@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -96,8 +97,18 @@ def test_too_few_to_hold_out_is_said_and_not_done_by_halves() -> None:
     )
     with pytest.raises(BadInput, match=r"held_out: no part 'repo'"):
         mixture(several("repair", 8), held_out={"repo": 1})
-    with pytest.raises(BadInput, match="must not be negative"):
-        mixture(several("repair", 8), held_out={"repository": -1})
+    for number in (-1, 1.5, "3", True, None):
+        wrong: dict[str, Any] = {"repository": number}
+        with pytest.raises(BadInput, match="repository must be a whole number of 0 or more"):
+            mixture(several("repair", 8), held_out=wrong)
+
+
+@pytest.mark.parametrize(
+    "window", [(0.9, 0.1), (-0.1, 1), (0, 1.1), (float("nan"), 1), ("a", "b"), (0.5,), ()]
+)
+def test_a_difficulty_window_is_two_rates_in_order(window: Any) -> None:
+    with pytest.raises(BadInput, match="difficulty: must be the lowest and highest solve rate"):
+        mixture(several("repair", 8), held_out=NONE, difficulty=window)
 
 
 def test_a_cluster_in_two_splits_is_refused() -> None:
@@ -152,12 +163,14 @@ def test_nothing_left_says_why() -> None:
         ({"repair": 1, "qa": -1}, {}, "weights: qa: must be a number of 0 or more"),
         ({"repair": float("nan"), "qa": 1}, {}, "weights: repair: must be a number"),
         ({}, {"repiar": 1}, "caps: no task of the kind 'repiar'; did you mean 'repair'"),
-        ({}, {"repair": 0}, "caps: repair: must be at least 1"),
+        ({}, {"repair": 0}, "caps: repair: must be a whole number of 1 or more, not 0"),
+        ({}, {"repair": 2.5}, "caps: repair: must be a whole number of 1 or more, not 2.5"),
+        ({"repair": "much", "qa": 1}, {}, "weights: repair: must be a number of 0 or more, not 'm"),
         ({"repair": 0, "qa": 0}, {}, "no task to train on"),
     ],
 )
 def test_a_wrong_weight_or_cap_is_named(
-    weights: dict[str, float], caps: dict[str, int], said: str
+    weights: dict[str, Any], caps: dict[str, Any], said: str
 ) -> None:
     tasks = [*several("repair", 2), *several("qa", 2)]
     with pytest.raises(BadInput) as caught:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import textwrap
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
@@ -313,12 +313,16 @@ class Faulty:
 
     name = "faulty"
     boundary = True
+    images = False
 
     def __init__(self, inner: SandboxProvider, *, opens: int = 99, closes: bool = True) -> None:
         self._inner, self._opens, self._closes = inner, opens, closes
 
     async def probe(self) -> Isolation:
         return Isolation(ok=True)
+
+    async def check_images(self, names: Sequence[str]) -> None:
+        pass
 
     def open(self, spec: SandboxSpec) -> AbstractAsyncContextManager[Sandbox]:
         self._opens -= 1

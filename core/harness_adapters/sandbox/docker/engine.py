@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import secrets
 import socket
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from harness_adapters.errors import InfraError, MissingPrerequisite
+from harness_adapters.errors import BrokenTask, InfraError, MissingPrerequisite
+from harness_adapters.sandbox.base import MIB
 from harness_adapters.sandbox.docker import image
 from harness_adapters.sandbox.reaper import PREFIX, lives, this_process
 
@@ -45,6 +47,30 @@ class Engine:
     async def image(self, content: bytes) -> str:
         """The name of an image that holds just this, imported where it is not there yet."""
         return str(await self._call(self._image, content))
+
+    async def inspect(self, name: str) -> dict[str, Any]:
+        """What an image is.
+
+        :raises MissingPrerequisite: the engine does not have it.
+        """
+        return dict(await self._call(self._inspect, name))
+
+    async def contents(self, image: str, folders: Mapping[str, int]) -> dict[str, bytes]:
+        """Folders of an image as tar archives, each below one folder; those that it has.
+
+        :param folders: path -> the most bytes to take.
+        :raises BrokenTask: there are more.
+        """
+        name = f"{PREFIX}{secrets.token_hex(8)}"
+        try:
+            await self.create(name, {"Image": image, "Entrypoint": ["none"], "Labels": labels()})
+            return {
+                folder: content
+                for folder, size in folders.items()
+                if (content := await self._call(self._archive, name, folder, size)) is not None
+            }
+        finally:
+            await self.remove(name)
 
     async def create(self, name: str, configuration: dict[str, Any]) -> None:
         await self._call(self._api.create_container_from_config, configuration, name)
@@ -101,6 +127,30 @@ class Engine:
             if not self._api.images(name, quiet=True):
                 self._api.import_image_from_data(content, image.REPOSITORY, tag)
         return name
+
+    def _inspect(self, name: str) -> Any:
+        from docker.errors import NotFound
+
+        try:
+            return self._api.inspect_image(name)
+        except NotFound:
+            raise MissingPrerequisite(
+                f"the engine has no image {name!r}; get it by `docker pull {name}`"
+            ) from None
+
+    def _archive(self, name: str, folder: str, size: int) -> bytes | None:
+        from docker.errors import NotFound
+
+        try:
+            chunks, _ = self._api.get_archive(name, f"{folder}/.")
+        except NotFound:
+            return None
+        found = bytearray()
+        for chunk in chunks:
+            found += chunk
+            if len(found) > size:
+                raise BrokenTask(f"its image holds more than {size // MIB} MiB in {folder}")
+        return bytes(found)
 
     def _remove(self, name: str) -> None:
         from docker.errors import APIError

@@ -1,14 +1,14 @@
 """Each sandbox is a container without a network, with the supervisor as its first process.
 
 It serves as a bubblewrap sandbox does, and its root is the same: folders of the host, read-only,
-and folders in memory. The supervisor's standard input is the container's, which ends with this
-process; the engine then removes the container.
+and folders in memory; or it is the image of a task. The supervisor's standard input is the
+container's, which ends with this process; the engine then removes the container.
 """
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from typing import Any
@@ -18,15 +18,14 @@ from harness_adapters.sandbox import supervisor
 from harness_adapters.sandbox.base import Isolation, Sandbox, SandboxSpec
 from harness_adapters.sandbox.cgroup import memory_group
 from harness_adapters.sandbox.configuration import check_folders
-from harness_adapters.sandbox.docker import image
 from harness_adapters.sandbox.docker.attachment import Attachment
 from harness_adapters.sandbox.docker.engine import connected, labels
 from harness_adapters.sandbox.docker.root import ContainerRoot
+from harness_adapters.sandbox.docker.start import Start, prepare
 from harness_adapters.sandbox.identities import Identities, spare_uids
-from harness_adapters.sandbox.layout import HOSTNAME, SHARED_MEMORY, furnish
+from harness_adapters.sandbox.layout import HOSTNAME, SHARED_MEMORY
 from harness_adapters.sandbox.probe import probe
 from harness_adapters.sandbox.reaper import PREFIX, leased_folder
-from harness_adapters.sandbox.toolchain import python_toolchain
 
 NAME = "docker"
 
@@ -41,6 +40,7 @@ class Docker:
 
     name = NAME
     boundary = True
+    images = True
 
     def __init__(self) -> None:
         self._probed: Isolation | None = None
@@ -51,8 +51,13 @@ class Docker:
             self._probed = await self._probe()
         return self._probed
 
+    async def check_images(self, names: Sequence[str]) -> None:
+        async with connected() as engine:
+            for name in names:
+                await engine.inspect(name)
+
     def open(self, spec: SandboxSpec) -> AbstractAsyncContextManager[Sandbox]:
-        """:raises MissingPrerequisite: no engine on this machine answers."""
+        """:raises MissingPrerequisite: no engine on this machine answers, or it lacks the image."""
         return _open(spec)
 
     async def _probe(self) -> Isolation:
@@ -75,24 +80,23 @@ async def _open(spec: SandboxSpec) -> AsyncIterator[Sandbox]:
     async with AsyncExitStack() as stack:
         engine = await stack.enter_async_context(connected())
         root = ContainerRoot(stack.enter_context(leased_folder("docker")))
-        furnish(root, spec, python_toolchain(), who)
-        content = await engine.image(image.archive(root.links))
+        start = await prepare(engine, root, spec, who)
         stack.push_async_callback(engine.remove, name)
-        await engine.create(name, _configuration(spec, root, content))
+        await engine.create(name, _configuration(start, root))
         link = Attachment(*await engine.attach(name)).link()
         stack.push_async_callback(link.close)
         await engine.start(name)
-        sandbox = await supervisor.configure(link, spec, who)
+        sandbox = await supervisor.configure(link, start.spec, who, start.environment)
         sandbox.watch_memory(memory_group(*await engine.process(name)))
+        await start.fill(sandbox)
         yield sandbox
 
 
-def _configuration(spec: SandboxSpec, root: ContainerRoot, content: str) -> dict[str, Any]:
+def _configuration(start: Start, root: ContainerRoot) -> dict[str, Any]:
     """As the engine's API has it ("Create a container")."""
-    memory = supervisor.memory_bytes(spec)
+    memory = supervisor.memory_bytes(start.spec)
     return {
-        "Image": content,
-        "Cmd": supervisor.command(python_toolchain()),
+        **start.configuration,
         "User": "0:0",
         "Hostname": HOSTNAME,
         "Labels": labels(),
@@ -115,7 +119,7 @@ def _configuration(spec: SandboxSpec, root: ContainerRoot, content: str) -> dict
             "SecurityOpt": ["no-new-privileges"],
             "Memory": memory,
             "MemorySwap": memory,
-            "PidsLimit": supervisor.processes(spec),
+            "PidsLimit": supervisor.processes(start.spec),
             "LogConfig": {"Type": "none"},  # the streams carry files
         },
     }

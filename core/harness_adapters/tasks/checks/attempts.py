@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
+from harness_adapters.errors import InfraError
 from harness_adapters.protocols import TaskKind
 from harness_adapters.sandbox.base import (
     ExecResult,
@@ -14,6 +16,7 @@ from harness_adapters.sandbox.base import (
     SandboxProvider,
     SandboxSpec,
 )
+from harness_adapters.tasks.images import image_for
 from harness_adapters.tasks.workspace import (
     MAX_TREE_BYTES,
     original_tree,
@@ -24,11 +27,13 @@ from harness_adapters.types import Task, Verdict
 
 SOLUTION = "/solution"
 ATTEMPT_SECONDS = 60.0
+INFRA_RETRIES = 2
 VERIFIER_SECONDS = 60.0
 """For attempts that are to score nothing: one that makes the verifier hang need not take all of the
 time that an honest one has."""
 
 Tree = Mapping[str, FileEntry]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,26 +74,36 @@ class Bench:
 
     @property
     def original(self) -> Tree:
-        """The working folder that an agent starts with."""
+        """The working folder that an agent starts with; of an image, once one was opened."""
         if self._original is None:
             self._original = original_tree(self.task)
         return self._original
 
     async def grade(self, attempt: Attempt, *, patient: bool = False) -> Verdict:
         """:param patient: give the verifier the time that the task says.
-        :raises InfraError: a fault that is none of the task's.
+        :raises InfraError: a fault that is none of the task's, again and again.
         """
         seconds = self.task.limits.verifier_seconds
         if not patient:
             seconds = min(seconds, VERIFIER_SECONDS)
         task = replace(self.task, limits=replace(self.task.limits, verifier_seconds=seconds))
-        async with self._open({}) as left:
-            await self._carry_out(attempt, left)
-            await left.freeze()
-            return await self.kind.verify(task, left, self._sandboxes)
+
+        async def grade() -> Verdict:
+            async with self._open({}) as left:
+                await self._carry_out(attempt, left)
+                await left.freeze()
+                return await self.kind.verify(task, left, self._sandboxes)
+
+        return await _tried_again(grade)
 
     async def solve(self) -> Solved:
-        """Run ``solution/solve.sh`` where there is no network, and grade what it leaves."""
+        """Run ``solution/solve.sh`` where there is no network, and grade what it leaves.
+
+        :raises InfraError: as ``grade``.
+        """
+        return await _tried_again(self._solve)
+
+    async def _solve(self) -> Solved:
         solution = read_folder(self.task.path / "solution")
         async with self._open({SOLUTION: MAX_TREE_BYTES}) as left:
             await left.put(solution, at=SOLUTION)
@@ -109,9 +124,12 @@ class Bench:
             writable={**writable_folders(self.task), **more},
             hidden=(self.task.path,),
             environment=self.task.environment,
+            image=image_for(self.task, self._sandboxes),
         )
         async with self._sandboxes.open(spec) as left:
             await self.kind.prepare(self.task, left)
+            if spec.image and self._original is None:
+                self._original = await left.read_tree(self.task.workdir, max_bytes=MAX_TREE_BYTES)
             yield left
 
     async def _carry_out(self, attempt: Attempt, left: Sandbox) -> None:
@@ -122,6 +140,14 @@ class Bench:
             await left.put(attempt.files, at=self.task.workdir)
         if attempt.script:
             await left.exec(["/bin/sh", "-c", attempt.script], timeout=ATTEMPT_SECONDS)
+
+
+async def _tried_again(work: Callable[[], Awaitable[T]]) -> T:
+    """Like a rollout: what the machine spoils is done again."""
+    for _ in range(INFRA_RETRIES):
+        with suppress(InfraError):
+            return await work()
+    return await work()
 
 
 def text(content: str) -> FileEntry:

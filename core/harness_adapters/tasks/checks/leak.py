@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import posixpath
 import re
 from collections.abc import Iterator
 
@@ -33,7 +34,7 @@ _COMMIT = re.compile(r"\b[0-9a-f]{12,40}\b")
 async def leak(bench: Bench, solved: Solved | None) -> Finding:
     """No test name, piece of the solution, answer, commit or secret is where an agent looks."""
     task = bench.task
-    seen = dict(_visible(task))
+    seen = dict(_visible(bench))
     found = [
         *_test_names(task, seen),
         *_pieces(bench.original, solved.tree if solved else {}, seen),
@@ -46,12 +47,14 @@ async def leak(bench: Bench, solved: Solved | None) -> Finding:
     return judged("leak", trials, good=f"nothing leaks in {len(seen)} visible texts")
 
 
-def _visible(task: Task) -> Iterator[tuple[str, str]]:
+def _visible(bench: Bench) -> Iterator[tuple[str, str]]:
     """What an agent sees as text: by name of the place."""
+    task = bench.task
     yield INSTRUCTION, task.instruction
     for name, value in task.environment.items():
         yield f"${name}", value
-    for place, entry in original_files(task).items():
+    start = {posixpath.join(task.workdir, path): one for path, one in bench.original.items()}
+    for place, entry in {**original_files(task), **start}.items():
         if len(entry.content) <= MAX_TEXT and b"\0" not in entry.content:
             yield place, entry.content.decode(errors="replace")
 

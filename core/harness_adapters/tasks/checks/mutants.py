@@ -65,8 +65,9 @@ def _python(before: str | None, after: str) -> Iterator[tuple[str, str]]:
             continue
         for node in list(_inside(function)):
             for what, rewrite in _rewrites(node):
+                place = f"line {getattr(node, 'lineno', 0)}:{getattr(node, 'col_offset', 0)}"
                 yield (
-                    f"line {getattr(node, 'lineno', 0)}, {what}",
+                    f"{place}, {what}",
                     _applied(tree, node, rewrite),
                 )
 
@@ -88,7 +89,7 @@ def _rewrites(node: ast.AST) -> Iterator[tuple[str, _Rewrite]]:
             yield f"{value} becomes {not value}", lambda _: ast.Constant(value=not value)
         case ast.Constant(value=int(number)):
             yield f"{number} becomes {number + 1}", lambda _: ast.Constant(value=number + 1)
-        case ast.If(test=test):
+        case ast.If(test=test) | ast.IfExp(test=test):
             yield "if is turned round", _with_test(ast.UnaryOp(op=ast.Not(), operand=test))
         case ast.Return(value=ast.expr()):
             yield "returns None", lambda _: ast.Return(value=ast.Constant(value=None))
@@ -138,7 +139,7 @@ def _with_first_op(other: type[ast.cmpop]) -> _Rewrite:
 
 def _with_test(test: ast.expr) -> _Rewrite:
     def rewrite(node: ast.AST) -> ast.AST:
-        assert isinstance(node, ast.If)
+        assert isinstance(node, ast.If | ast.IfExp)
         node.test = test
         return node
 

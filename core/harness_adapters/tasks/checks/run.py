@@ -18,6 +18,7 @@ from harness_adapters.plugins import Plugins
 from harness_adapters.sandbox.providers import provider
 from harness_adapters.tasks.checks.check import CHECKS, check_tasks
 from harness_adapters.tasks.checks.evidence import Evidence
+from harness_adapters.tasks.images import check_images
 
 SUMMARY = "summary.json"
 _MARK = "checks.json"
@@ -109,7 +110,9 @@ def check_set(
     :raises CheckInterrupted: Ctrl-C.
     """
     out = Path(out) if out else Path("checks") / f"{time.strftime('%Y%m%d-%H%M%S')}-{_suffix()}"
-    chosen = choose_tasks(plugins or Plugins.load(), tasks, kind=kind, split=split, limit=limit)
+    chosen = choose_tasks(
+        plugins or Plugins.load(), tasks, kind=kind, split=split, limit=limit, sandbox=sandbox
+    )
     _open(out, resume=resume)
     finished: list[Evidence] = []
 
@@ -140,6 +143,7 @@ async def _check(
     chosen: Chosen, out: Path, concurrency: int, sandbox: str | None, progress: Progress
 ) -> None:
     sandboxes = await provider(sandbox)
+    await check_images(chosen.tasks, sandboxes)
     await check_tasks(
         chosen.tasks,
         chosen.kinds,

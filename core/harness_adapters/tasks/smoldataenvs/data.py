@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 from typing import Any, Protocol
 
-from harness_adapters.errors import BrokenTask
+from harness_adapters.errors import BrokenTask, MissingPrerequisite
 from harness_adapters.tasks.contents import MAX_BUNDLE_BYTES, list_files
 from harness_adapters.tasks.smoldataenvs.suite import SuiteTask
 
@@ -16,6 +16,7 @@ class DataSource(Protocol):
         """Put a task's input files into an existing, empty folder; how many there were.
 
         :raises BrokenTask: they cannot be had, or are too many.
+        :raises MissingPrerequisite: no task's can be had.
         """
         ...
 
@@ -52,6 +53,8 @@ class Hub:
         from huggingface_hub import HfApi
         from huggingface_hub.errors import HfHubHTTPError
 
+        # The base of its HTTP client's errors, which are no OSErrors in every version.
+        client_error: Any = HfHubHTTPError.__bases__[0]
         if not task.bucket:
             raise BrokenTask(f"{task.name}: nothing says which bucket holds its input files")
         api: Any = HfApi()
@@ -71,12 +74,15 @@ class Hub:
             for _, place in wanted:
                 place.parent.mkdir(parents=True, exist_ok=True)
             api.download_bucket_files(task.bucket, wanted, raise_on_missing_files=True)
-        except (HfHubHTTPError, OSError, ValueError) as error:
-            first = str(error).strip().splitlines()
-            raise BrokenTask(
-                f"{task.name}: no input files from the bucket {task.bucket}: "
-                f"{first[0] if first else type(error).__name__}"
-            ) from None
+        except (HfHubHTTPError, client_error, OSError, ValueError) as error:
+            first = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
+            said = f"{task.name}: no input files from the bucket {task.bucket}: {first}"
+            answered = isinstance(error, HfHubHTTPError)
+            if isinstance(error, client_error | ConnectionError | TimeoutError) and not answered:
+                raise MissingPrerequisite(
+                    f"{said}. Without the Hub, name a folder with its files by --data"
+                ) from None
+            raise BrokenTask(said) from None
         if not wanted:
             raise BrokenTask(f"{task.name}: no input files in the bucket {task.bucket}")
         return len(wanted)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 
-from harness_adapters.errors import BadInput, BrokenTask
+from harness_adapters.errors import BadInput, BrokenTask, MissingPrerequisite
 from harness_adapters.tasks.new_folder import new_folder
 from harness_adapters.tasks.smoldataenvs.data import DataSource
 from harness_adapters.tasks.smoldataenvs.suite import SuiteTask, read_suite, split_of
@@ -67,7 +67,12 @@ _SOLVE = """\
 #!/bin/bash
 # The suite has no solutions, only answers.
 set -eu
-cat "$(dirname "$0")/answer.txt" > answer.txt
+python3 -I "$(dirname "$0")/solve.py"
+"""
+_ANSWER = """\
+from pathlib import Path
+
+Path("answer.txt").write_text({answer!r}, encoding="utf-8")
 """
 
 Progress = Callable[[str, int, int], None]
@@ -99,6 +104,7 @@ def import_suite(
     :param name: the suite's, for provenance; by default the folder's.
     :param split: by default what the suite's name says.
     :raises BadInput: it is no suite, ``out`` is not a new folder, or no task could be had.
+    :raises MissingPrerequisite: there is no way to the data, from the first task on.
     """
     name = name or suite.absolute().name
     written: list[str] = []
@@ -113,6 +119,12 @@ def import_suite(
             except BrokenTask as error:
                 shutil.rmtree(folder, ignore_errors=True)
                 broken.append(error)
+            except MissingPrerequisite as error:
+                shutil.rmtree(folder, ignore_errors=True)
+                if not written:
+                    raise
+                broken.append(BrokenTask(f"{error}; {len(chosen) - number} more were not tried"))
+                break
             if progress is not None:
                 progress(task.name, number, len(chosen))
         if not written:
@@ -143,7 +155,7 @@ def _write(task: SuiteTask, folder: Path, data: DataSource, *, suite: str, split
         split=split,
         sources=json.dumps(sources),
         provenance=_quoted(f"SmolDataEnvs suite {suite}, task {task.name}"),
-        seconds=min(max(task.seconds, 1.0), 86_400.0),
+        seconds=task.seconds,
         workdir=WORKDIR,
     )
     ours = resources.files(__package__) / "bundle_files"
@@ -155,7 +167,7 @@ def _write(task: SuiteTask, folder: Path, data: DataSource, *, suite: str, split
         "tests/grade.py": (ours / "grade.py").read_bytes(),
         "tests/expected.json": json.dumps(expected, indent=2).encode() + b"\n",
         "solution/solve.sh": _SOLVE.encode(),
-        "solution/answer.txt": task.gold.encode() + b"\n",
+        "solution/solve.py": _ANSWER.format(answer=f"{task.gold}\n").encode(),
     }
     for name, content in files.items():
         path = folder / name

@@ -8,17 +8,18 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from harness_adapters.errors import BadInput, BrokenTask
-from harness_adapters.tasks.bundle import MAX_INSTRUCTION_BYTES
+from harness_adapters.tasks.bundle import MAX_INSTRUCTION_BYTES, file_key
 from harness_adapters.tasks.contents import read_text
 from harness_adapters.tasks.task_toml import MAX_BYTES
 
 MAX_REGISTRY_BYTES = 64 * 1024 * 1024
-DEFAULT_SECONDS = 900.0
+DEFAULT_SECONDS, MAX_SECONDS = 900.0, 86_400.0
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
 _SPLITS = {"train": "train", "eval": "dev", "dev": "dev", "validation": "dev", "test": "test"}
 
@@ -46,9 +47,11 @@ class SuiteTask:
 def is_suite(root: Path) -> bool:
     """Whether a task there comes with its gold answer, as only these suites do."""
     manifest = _manifest(root)
-    return any(
-        _golds(_toml(folder), manifest.get(name, {})) for name, folder in _folders(root).items()
-    )
+    for name, folder in _folders(root).items():
+        with suppress(BrokenTask):  # it is told when the tasks are read
+            if _golds(_toml(folder), manifest.get(name, {})):
+                return True
+    return False
 
 
 def read_suite(root: Path) -> tuple[list[SuiteTask], list[BrokenTask]]:
@@ -62,8 +65,11 @@ def read_suite(root: Path) -> tuple[list[SuiteTask], list[BrokenTask]]:
     folders = _folders(root)
     if not folders:
         raise BadInput(f"{root}: no suite in it (neither a registry.json nor a tasks/ folder)")
+    named: dict[str, str] = {}
     for name, folder in sorted(folders.items()):
         try:
+            if (twin := named.setdefault(file_key(name), name)) != name:
+                raise BrokenTask(f"{folder}: its name is too like {twin!r}")
             found.append(_read(name, folder, manifest.get(name, {})))
         except BrokenTask as error:
             broken.append(error)
@@ -85,8 +91,9 @@ def _folders(root: Path) -> dict[str, Path]:
         except (ValueError, RecursionError) as error:
             raise BadInput(f"{registry}: no JSON: {error}") from None
         for suite in suites if isinstance(suites, list) else [suites]:
-            for task in suite.get("tasks", []) if isinstance(suite, dict) else []:
-                name, path = str(task.get("name", "")), str(task.get("path", ""))
+            listed = suite.get("tasks") if isinstance(suite, Mapping) else None
+            for task in listed if isinstance(listed, list) else []:
+                name, path = (_string(_table(task).get(key)) for key in ("name", "path"))
                 if path and not path.startswith("/") and ".." not in path.split("/"):
                     found[name or Path(path).name] = root / path
     tasks = root / "tasks"
@@ -113,7 +120,6 @@ def _read(name: str, folder: Path, row: Mapping[str, Any]) -> SuiteTask:
     if not instruction.strip():
         raise BrokenTask(f"{folder / 'instruction.md'}: it is empty")
     source = metadata.get("kaggle_dataset_name") or row.get("kaggle_dataset_name") or name
-    seconds = _table(toml, "agent").get("timeout_sec", DEFAULT_SECONDS)
     return SuiteTask(
         name=name,
         instruction=instruction,
@@ -122,7 +128,7 @@ def _read(name: str, folder: Path, row: Mapping[str, Any]) -> SuiteTask:
         difficulty=_text(metadata.get("difficulty_tier", row.get("difficulty_tier", ""))),
         bucket=_literal(seen.get("HF_BUCKET")),
         prefix=_literal(seen.get("BUCKET_PREFIX")),
-        seconds=float(seconds) if isinstance(seconds, int | float) else DEFAULT_SECONDS,
+        seconds=_seconds(_table(toml, "agent").get("timeout_sec")),
     )
 
 
@@ -161,11 +167,17 @@ def _manifest(root: Path) -> dict[str, Mapping[str, Any]]:
     }
 
 
-def _table(toml: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
+def _table(toml: object, *names: str) -> Mapping[str, Any]:
     found: Any = toml
     for name in names:
         found = found.get(name) if isinstance(found, Mapping) else None
     return found if isinstance(found, Mapping) else {}
+
+
+def _seconds(value: object) -> float:
+    if not isinstance(value, int | float) or value != value:
+        return DEFAULT_SECONDS
+    return float(min(max(value, 1), MAX_SECONDS))
 
 
 def _text(value: object) -> str:
@@ -174,5 +186,9 @@ def _text(value: object) -> str:
 
 def _literal(value: object) -> str:
     """A value that is written there, not one to be filled in (``${NAME}``)."""
-    text = _text(value) if isinstance(value, str) else ""
+    text = _string(value)
     return "" if "$" in text else text
+
+
+def _string(value: object) -> str:
+    return value.strip() if isinstance(value, str) else ""

@@ -1,3 +1,9 @@
+def satisfied(subject, *cases):
+    """What ``satisfies`` says of each (version, range), in one process."""
+    told = "from verrange import satisfies\nresult = [satisfies(*case) for case in "
+    return subject.eval(f"{told}{cases!r}]")
+
+
 def test_numeric_parts_are_numbers(subject):
     versions = ["1.0.0-beta.11", "1.0.0-beta.2", "1.0.0-beta.100", "1.0.0-beta.3"]
     ordered = subject.call("verrange:sort_versions", versions)
@@ -18,10 +24,8 @@ def test_updates_to_a_later_pre_release(subject):
 
 
 def test_a_range_bound_by_a_pre_release(subject):
-    inside = [
-        subject.call("verrange:satisfies", version, ">=2.0.0-rc.5 <2.0.0-rc.12")
-        for version in ("2.0.0-rc.4", "2.0.0-rc.9", "2.0.0-rc.11", "2.0.0-rc.12")
-    ]
+    versions = ("2.0.0-rc.4", "2.0.0-rc.9", "2.0.0-rc.11", "2.0.0-rc.12")
+    inside = satisfied(subject, *((one, ">=2.0.0-rc.5 <2.0.0-rc.12") for one in versions))
     assert inside == [False, True, True, False]
 
 
@@ -51,8 +55,7 @@ def test_caret_and_tilde(subject):
         ("1.0.0", "^0"): False, ("2.9.9", "^2.4"): True, ("2.4.9", "~2.4.1"): True,
         ("2.5.0", "~2.4.1"): False,
     }  # fmt: skip
-    found = {case: subject.call("verrange:satisfies", *case) for case in cases}
-    assert found == cases
+    assert satisfied(subject, *cases) == list(cases.values())
 
 
 def test_partial_comparisons(subject):
@@ -60,8 +63,7 @@ def test_partial_comparisons(subject):
         ("1.2.9", "<=1.2"): True, ("1.3.0", "<=1.2"): False, ("1.3.0", ">1.2"): True,
         ("1.1.9", "<1.2"): True, ("2.1.0", "2.X"): True, ("3.0.0", "1 || 2.x"): False,
     }  # fmt: skip
-    found = {case: subject.call("verrange:satisfies", *case) for case in cases}
-    assert found == cases
+    assert satisfied(subject, *cases) == list(cases.values())
 
 
 def test_pre_releases_need_a_range_that_names_them(subject):
@@ -69,14 +71,21 @@ def test_pre_releases_need_a_range_that_names_them(subject):
         ("2.0.0-rc.1", ">=1"): False, ("2.0.0-rc.2", "^2.0.0-rc.1"): True,
         ("2.0.1-rc.2", "^2.0.0-rc.1"): False, ("2.3.0", "^2.0.0-rc.1"): True,
     }  # fmt: skip
-    found = {case: subject.call("verrange:satisfies", *case) for case in cases}
-    assert found == cases
+    assert satisfied(subject, *cases) == list(cases.values())
 
 
 def test_what_is_no_version(subject):
-    for text in ("1.0", "1.0.0-007", "1.0.0-a..b", "x.1.0"):
-        with subject.raises("VersionError"):
-            subject.call("verrange:sort_versions", [text])
+    texts = ["1.0", "1.0.0-007", "1.0.0-a..b", "x.1.0"]
+    refused = f"""
+from verrange import VersionError, sort_versions
+result = []
+for text in {texts!r}:
+    try:
+        sort_versions([text])
+    except VersionError:
+        result.append(text)
+"""
+    assert subject.eval(refused) == texts
 
 
 def test_best_passes_over_other_tags(subject):

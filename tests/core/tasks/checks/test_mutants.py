@@ -66,6 +66,17 @@ def test_python_mutants_are_faults_in_what_the_solution_wrote() -> None:
         assert "Says 3." in source
 
 
+def test_faults_of_one_sort_in_one_line_are_all_made() -> None:
+    found = made({}, tree(m_py="def order(x):\n    return (0, x) if x else (1, 0)\n"))
+    assert {source.splitlines()[1].strip() for source in found.values()} == {
+        "return (1, x) if x else (1, 0)",
+        "return (0, x) if x else (2, 0)",
+        "return (0, x) if x else (1, 1)",
+        "return (0, x) if not x else (1, 0)",
+        "return None",
+    }
+
+
 def test_what_the_solution_did_not_change_has_no_mutants() -> None:
     assert made(tree(m_py=AFTER), tree(m_py=AFTER)) == {}
     assert made({}, {"b.bin": FileEntry(content=b"\xff\0")}) == {}

@@ -105,65 +105,61 @@ async def test_a_task_spoiled_in_one_way_fails_exactly_that_check(
     assert detail in found.failed[0].detail
 
 
-REPAIR_SPOILED: dict[str, Callable[[Path], None]] = {}
+Spoil = Callable[[Path], None]
+SHIPPED: dict[str, tuple[str, Spoil]] = {}
 
 
-def spoil(check: str) -> Callable[[Callable[[Path], None]], Callable[[Path], None]]:
-    def register(change: Callable[[Path], None]) -> Callable[[Path], None]:
-        REPAIR_SPOILED[check] = change
+def spoil(check: str, task: str) -> Callable[[Spoil], Spoil]:
+    """What makes a shipped task fail just this check."""
+
+    def register(change: Spoil) -> Spoil:
+        SHIPPED[check] = (task, change)
         return change
 
     return register
 
 
-@spoil("leak")
+def replaced(path: Path, old: str, new: str) -> None:
+    content = path.read_text()
+    assert old in content
+    path.write_text(content.replace(old, new))
+
+
+@spoil("leak", "qa-courses-0007")
 def _leaky(bundle: Path) -> None:
-    fixed = (bundle / "solution/files/ledger/money.py").read_text().splitlines()
-    known = (bundle / "environment/repo/ledger/money.py").read_text().splitlines()
-    line = next(one.strip() for one in fixed if one not in known and "=" in one)
     path = bundle / "instruction.md"
-    path.write_text(f"{path.read_text()}\nHint: `{line}` may help.\n")
+    path.write_text(f"{path.read_text()}\nIt should be near 247.0 (or 247).\n")
 
 
-@spoil("stability")
+@spoil("oracle", "qa-meters-0002")
+def _needs_network(bundle: Path) -> None:
+    fetch = "python3 -I -c 'import socket; socket.create_connection((\"192.0.2.1\", 80), 3)'\n"
+    replaced(bundle / "solution" / "solve.sh", "set -eu\n", f"set -eu\n{fetch}")
+
+
+@spoil("discrimination", "qa-payments-0000")
+def _weak(bundle: Path) -> None:
+    replaced(bundle / "tests" / "expected.json", '"abs_tol": 0.0', '"abs_tol": 1000')
+
+
+@spoil("stability", "repair-stencil")
 def _flaky(bundle: Path) -> None:
-    path = bundle / "tests/test_ledger.py"
-    flaky = """
+    path = bundle / "tests" / "test_stencil.py"
+    flaky = f"""
 
 def test_of_its_year(subject):
-    assert subject.eval("import datetime; result = datetime.date.today().year") < {year}
+    year = subject.eval("import datetime; result = datetime.date.today().year")
+    assert year < {date.today().year + 1}
 """
-    path.write_text(path.read_text() + flaky.replace("{year}", str(date.today().year + 1)))
+    path.write_text(path.read_text() + flaky)
 
 
-@spoil("discrimination")
-def _weak(bundle: Path) -> None:
-    path = bundle / "tests/test_ledger.py"
-    weak = """
-def test_one_small_amount(subject):
-    assert subject.call("ledger.money:parse_amount", "-0.05") not in (5, None)
-"""
-    path.write_text(weak)
-    toml = (bundle / "task.toml").read_text()
-    head, _, rest = toml.partition("fail_to_pass = [")
-    tail = rest.partition("]")[2]
-    named = 'fail_to_pass = ["test_ledger.py::test_one_small_amount"]'
-    (bundle / "task.toml").write_text(head + named + tail)
-
-
-@spoil("oracle")
-def _needs_network(bundle: Path) -> None:
-    path = bundle / "solution/solve.sh"
-    fetch = "python3 -c 'import socket; socket.create_connection((\"192.0.2.1\", 80), 3)'\n"
-    path.write_text(path.read_text().replace("set -eu\n", "set -eu\n" + fetch))
-
-
-@spoil("tamper")
+@spoil("tamper", "repair-bookings")
 def _gameable(bundle: Path) -> None:
     toml = (bundle / "task.toml").read_text()
     start, end = toml.index("[metadata.harness_adapters]"), toml.index("[agent]")
     (bundle / "task.toml").write_text(toml[:start] + toml[end:])
-    (bundle / "tests/test.sh").write_text(
+    (bundle / "tests" / "test.sh").write_text(
         "cd /work && mkdir -p /logs/verifier && python3 -m pytest -q tests && "
         "echo 1 > /logs/verifier/reward.txt\n"
     )
@@ -171,10 +167,11 @@ def _gameable(bundle: Path) -> None:
 
 @pytest.mark.full
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize("check", REPAIR_SPOILED)
-async def test_a_shipped_repair_task_spoiled_in_one_way(check: str, tmp_path: Path) -> None:
-    bundle = tmp_path / "repair-ledger"
-    shutil.copytree(EXAMPLES / "tasks" / "repair-ledger", bundle)
-    REPAIR_SPOILED[check](bundle)
+@pytest.mark.parametrize("check", SHIPPED)
+async def test_five_shipped_tasks_each_spoiled_in_one_way(check: str, tmp_path: Path) -> None:
+    name, change = SHIPPED[check]
+    bundle = tmp_path / name
+    shutil.copytree(EXAMPLES / "tasks" / name, bundle)
+    change(bundle)
     found = await checked(bundle)
     assert failed(found) == [check], found.failed

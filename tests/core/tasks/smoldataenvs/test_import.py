@@ -14,14 +14,16 @@ import pytest
 
 from harness_adapters import TaskKind
 from harness_adapters.cli import main
-from harness_adapters.errors import BadInput
+from harness_adapters.errors import BadInput, MissingPrerequisite
 from harness_adapters.parts import make_kinds
 from harness_adapters.plugins import Plugins
 from harness_adapters.sandbox.providers import provider
+from harness_adapters.serve.scripted.material import Material
 from harness_adapters.tasks.bundle import load_tasks
 from harness_adapters.tasks.checks.attempts import Attempt, Bench, text
 from harness_adapters.tasks.smoldataenvs import import_suite
 from harness_adapters.tasks.smoldataenvs.data import Hub, Mirror
+from harness_adapters.tasks.smoldataenvs.suite import is_suite
 from harness_adapters.tasks.workspace import original_files
 
 QUESTION = "Input files are in /home/user/input/. What is the mean height?\n"
@@ -98,6 +100,7 @@ def test_what_an_agent_sees_has_no_gold_no_bucket_and_no_token(
     seen = [task.instruction, *(entry.content.decode() for entry in files.values())]
     for secret in (GOLD, "answers-and-data", "hf_secret"):
         assert not any(secret in one for one in seen)
+    assert repr(f"{GOLD}\n") in str(Material(task).script)  # what the play "oracle" writes
     whole = [p.read_text() for p in task.path.rglob("*") if p.is_file()]
     assert not any("answers-and-data" in one or "hf_secret" in one for one in whole)
 
@@ -178,6 +181,57 @@ def test_bad_suites_leave_nothing_behind(suite: Path, mirror: Path, tmp_path: Pa
         import_suite(suite, mirror, data=Mirror(mirror))
 
 
+@pytest.mark.parametrize(
+    "registry",
+    [
+        "3",
+        '"x"',
+        "[null]",
+        '[{"tasks": null}]',
+        '[{"tasks": 3}]',
+        '[{"tasks": ["a", null, {}]}]',
+        '[{"tasks": [{"name": 3, "path": ["tasks"]}]}]',
+        '[{"tasks": [{"name": "x", "path": "../../etc"}]}]',
+        '[{"tasks": [{"name": "x", "path": "/etc"}]}]',
+    ],
+)
+def test_a_strange_registry_costs_nothing(
+    suite: Path, mirror: Path, tmp_path: Path, registry: str
+) -> None:
+    (suite / "registry.json").write_text(registry)
+    imported = import_suite(suite, tmp_path / "out", data=Mirror(mirror))
+    assert (imported.written, imported.broken) == (["stations-0001", "stations-0002"], [])
+
+
+@pytest.mark.parametrize("seconds", ["nan", "inf", "-3", "true", '"soon"', "[]", "1e300"])
+def test_a_strange_time_is_no_obstacle(
+    suite: Path, mirror: Path, tmp_path: Path, seconds: str
+) -> None:
+    path = suite / "tasks/stations-0001/task.toml"
+    path.write_text(path.read_text().replace("timeout_sec = 900", f"timeout_sec = {seconds}"))
+    import_suite(suite, tmp_path / "out", data=Mirror(mirror))
+    tasks, broken = load_tasks(tmp_path / "out")
+    assert (len(tasks), broken) == (2, [])
+    assert 1 <= tasks[0].limits.session_seconds <= 86_400
+
+
+def test_names_that_are_too_alike_are_no_set(suite: Path, mirror: Path, tmp_path: Path) -> None:
+    add(suite, "Stations-0001")
+    (mirror / "Stations-0001").mkdir()
+    (mirror / "Stations-0001" / "rows.csv").write_text("height\n1\n")
+    imported = import_suite(suite, tmp_path / "out", data=Mirror(mirror))
+    assert imported.written == ["Stations-0001", "stations-0002"]
+    assert "its name is too like 'Stations-0001'" in str(imported.broken[0])
+
+
+def test_a_broken_task_does_not_hide_what_the_folder_is(suite: Path, tmp_path: Path) -> None:
+    for name in ("stations-0001", "stations-0002"):
+        (suite / "tasks" / name / "task.toml").write_text("[a\n")
+    assert not is_suite(suite)
+    add(suite, "stations-0003")
+    assert is_suite(suite)
+
+
 class FakeBucket:
     """What the Hub's client offers for buckets, over a dictionary."""
 
@@ -210,6 +264,37 @@ def test_data_from_a_bucket(suite: Path, tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(FakeBucket, "files", {"stations-0001/../../x": b""})
     with pytest.raises(BadInput, match="is no path of an input file"):
         import_suite(suite, tmp_path / "other", data=Hub())
+
+
+class Unreachable(FakeBucket):
+    """It answers so many times, and then the way to it is gone."""
+
+    def __init__(self, answers: int) -> None:
+        self._answers = answers
+
+    def list_bucket_tree(self, *args: Any, **options: Any) -> list[Any]:
+        from huggingface_hub.errors import HfHubHTTPError
+
+        self._answers -= 1
+        if self._answers < 0:
+            raise HfHubHTTPError.__bases__[0]("[Errno -2] Name or service not known")
+        return super().list_bucket_tree(*args, **options)
+
+
+def test_a_bucket_that_cannot_be_reached_is_asked_once(
+    suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = Unreachable(0)
+    monkeypatch.setattr("huggingface_hub.HfApi", lambda: client)
+    with pytest.raises(MissingPrerequisite, match=r"not known. Without the Hub, .* by --data"):
+        import_suite(suite, tmp_path / "out", data=Hub())
+    assert client._answers == -1
+    assert not (tmp_path / "out").exists()
+    client = Unreachable(1)
+    imported = import_suite(suite, tmp_path / "out", data=Hub())
+    assert imported.written == ["stations-0001"]
+    assert "not known" in str(imported.broken[-1])
+    assert client._answers == -1
 
 
 def test_the_hubs_client_has_what_is_used() -> None:

@@ -25,4 +25,4 @@ def order(parts):
 
 
 def _part_order(part):
-    return (0, int(part), "") if part.isdigit() else (1, 0, part)
+    return (0, int(part)) if part.isdigit() else (1, part)
