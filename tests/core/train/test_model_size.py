@@ -90,7 +90,7 @@ def test_an_estimate_adds_up(tmp_path: Path) -> None:
     assert memory.activations == 1000 * 32 * 2 * 4
     assert memory.kv_token == 2 * 2 * 2 * 8 * 4
     assert memory.kv_sessions == 3 * 1000 * memory.kv_token
-    assert memory.served_adapters == 6 * 4 * size.lora_parameters(8)
+    assert memory.served_adapters == 7 * 4 * size.lora_parameters(8)
     assert memory.trainer == memory.weights + memory.adapter + memory.activations
     assert memory.server == memory.weights + memory.served_adapters
 
