@@ -18,7 +18,6 @@ from harness_adapters.record.folder import RunFolder, derive, file_name, read_ro
 from harness_adapters.record.manifest import Manifest
 from harness_adapters.runners.local import Job, run_local
 from harness_adapters.summary import summarise
-from harness_adapters.train.recipe import EvaluationTable
 from harness_adapters.train.store import Version
 from harness_adapters.types import Rollout, Task
 
@@ -34,7 +33,8 @@ class Development:
     """Evaluates versions beside the sessions that are trained on, one version at a time; used in
     the loop's thread.
 
-    :param tasks: the development tasks; without any, nothing is evaluated.
+    :param tasks: those of the evaluation; without any, nothing is evaluated.
+    :param every: steps between two evaluations; 0 for none.
     :param run: the training run's folder.
     :param manifest: of an evaluation, but for the model.
     :param done: steps that an earlier process of this run evaluated.
@@ -47,9 +47,7 @@ class Development:
         self,
         *,
         tasks: Sequence[Task],
-        table: EvaluationTable,
-        concurrency: int,
-        infra_retries: int,
+        every: int,
         run: Path,
         manifest: Manifest,
         done: Sequence[int],
@@ -57,11 +55,9 @@ class Development:
         using: Callable[[Version], AbstractContextManager[None]],
         tell: Callable[[dict[str, Any]], None],
     ) -> None:
-        self._tasks = tasks[: table.limit]
-        self._every = table.every if self._tasks else 0
-        self._attempts = table.attempts
-        self._concurrency = concurrency
-        self._infra_retries = infra_retries
+        self._tasks = tasks
+        self._every = every
+        self._attempts = manifest.attempts
         self._folder = run / FOLDER
         self._manifest = manifest
         self._done = set(done)
@@ -77,7 +73,9 @@ class Development:
         :raises Exception: what stopped an earlier evaluation.
         """
         step = version.step
-        if not self._every or step is None or step % self._every or step in self._done:
+        if not (self._tasks and self._every) or step is None or step % self._every:
+            return
+        if step in self._done:
             return
         if self._under_way is not None:
             if not self._under_way.done():
@@ -113,7 +111,10 @@ class Development:
                 return await self._play(version, job.task, job.attempt, folder.log_dir(name))
 
             played = run_local(
-                jobs, session, concurrency=self._concurrency, infra_retries=self._infra_retries
+                jobs,
+                session,
+                concurrency=manifest.concurrency,
+                infra_retries=manifest.infra_retries,
             )
             async with aclosing(played):
                 async for _, rollout in played:

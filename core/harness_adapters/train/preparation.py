@@ -27,8 +27,8 @@ PROBE_IDS = 64
 
 
 def capped_mixture(recipe: Recipe) -> Mixture:
-    """The tasks of a recipe, with its caps instead of their own; those for development only if it
-    evaluates.
+    """The tasks of a recipe, with its caps instead of their own; for development those that it
+    evaluates on.
 
     :raises BadInput: there are none to train on.
     """
@@ -43,7 +43,7 @@ def capped_mixture(recipe: Recipe) -> Mixture:
     def capped(task: Task) -> Task:
         return replace(task, limits=replace(task.limits, **caps))
 
-    dev = mixed.dev if recipe.evaluation.every else ()
+    dev = mixed.dev[: recipe.evaluation.limit] if recipe.evaluation.every else ()
     return replace(mixed, train=tuple(map(capped, mixed.train)), dev=tuple(map(capped, dev)))
 
 

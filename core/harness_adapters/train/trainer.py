@@ -212,9 +212,7 @@ class _Run:
         fields = {"attempts": recipe.evaluation.attempts, "concurrency": concurrency}
         self._development = Development(
             tasks=mixed.dev,
-            table=recipe.evaluation,
-            concurrency=concurrency,
-            infra_retries=recipe.rollouts.infra_retries,
+            every=recipe.evaluation.every,
             run=plan.out,
             manifest=evaluated.model_copy(update=fields),
             done=list(read_evaluations(plan.out)),

@@ -15,7 +15,6 @@ from training import rollout, task
 
 from harness_adapters.record.folder import read_manifest, read_rollouts
 from harness_adapters.train.development import Development
-from harness_adapters.train.recipe import EvaluationTable
 from harness_adapters.train.store import Version
 from harness_adapters.types import Rollout, Task
 
@@ -55,11 +54,9 @@ class Stage:
     def development(self, run: Path, **changes: Any) -> Development:
         given: dict[str, Any] = {
             "tasks": [task("easy"), task("hard")],
-            "table": EvaluationTable(every=5, attempts=2),
-            "concurrency": 2,
-            "infra_retries": 1,
+            "every": 5,
             "run": run,
-            "manifest": manifest(),
+            "manifest": manifest(attempts=2, concurrency=2, infra_retries=1),
             "done": (),
             "play": self.play,
             "using": self.using,
@@ -95,7 +92,7 @@ async def test_the_base_before_any_step_is_the_first(tmp_path: Path) -> None:
     assert [told["step"] for told in stage.told] == [0]
 
 
-@pytest.mark.parametrize("changes", [{"tasks": []}, {"table": EvaluationTable(every=0)}])
+@pytest.mark.parametrize("changes", [{"tasks": []}, {"every": 0}])
 async def test_nothing_is_evaluated_without_tasks_or_when_not_asked_for(
     tmp_path: Path, changes: dict[str, Any]
 ) -> None:

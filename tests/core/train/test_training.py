@@ -130,3 +130,21 @@ def test_watch_counts_a_step_that_was_trained_again_once(tmp_path: Path) -> None
     assert shown["blocked_by_rule"] == {"tamper.tests": 1}
     assert shown["last_blocked"] == [call]
     assert len(view.steps) == 2
+
+
+def test_what_is_evaluated_on_is_what_the_recipe_says(tmp_path: Path) -> None:
+    from command import TASKS
+
+    from harness_adapters.train.preparation import capped_mixture
+    from harness_adapters.train.recipe import make_recipe
+
+    def dev(**evaluation: int) -> list[str]:
+        tasks = {"path": TASKS, "held_out": {"repository": 0, "data": 0}}
+        fields = {"model": "m", "harness": "pi", "steps": 1, "tasks": tasks}
+        mixed = capped_mixture(make_recipe({**fields, "evaluation": evaluation}))
+        assert all(task.limits.max_output_tokens == 32_768 for task in mixed.dev)
+        return [task.id for task in mixed.dev]
+
+    assert len(dev()) > 2
+    assert dev(limit=2) == dev()[:2]
+    assert dev(every=0) == []

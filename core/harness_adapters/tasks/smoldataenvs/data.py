@@ -53,8 +53,6 @@ class Hub:
         from huggingface_hub import HfApi
         from huggingface_hub.errors import HfHubHTTPError
 
-        # The base of its HTTP client's errors, which are no OSErrors in every version.
-        client_error: Any = HfHubHTTPError.__bases__[0]
         if not task.bucket:
             raise BrokenTask(f"{task.name}: nothing says which bucket holds its input files")
         api: Any = HfApi()
@@ -74,15 +72,16 @@ class Hub:
             for _, place in wanted:
                 place.parent.mkdir(parents=True, exist_ok=True)
             api.download_bucket_files(task.bucket, wanted, raise_on_missing_files=True)
-        except (HfHubHTTPError, client_error, OSError, ValueError) as error:
+        except BrokenTask:
+            raise
+        except Exception as error:  # its transport, and so its errors, differ by version
             first = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
             said = f"{task.name}: no input files from the bucket {task.bucket}: {first}"
-            answered = isinstance(error, HfHubHTTPError)
-            if isinstance(error, client_error | ConnectionError | TimeoutError) and not answered:
-                raise MissingPrerequisite(
-                    f"{said}. Without the Hub, name a folder with its files by --data"
-                ) from None
-            raise BrokenTask(said) from None
+            if isinstance(error, HfHubHTTPError | FileNotFoundError | ValueError):
+                raise BrokenTask(said) from None
+            raise MissingPrerequisite(
+                f"{said}. Without the Hub, name a folder with its files by --data"
+            ) from None
         if not wanted:
             raise BrokenTask(f"{task.name}: no input files in the bucket {task.bucket}")
         return len(wanted)
