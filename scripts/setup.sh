@@ -3,6 +3,7 @@
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 VENV="$ROOT/.venv"
+unset PYTHONDONTWRITEBYTECODE # many short processes: each would compile the whole package anew
 TORCH=2.13.0
 
 say() { printf '== %s\n' "$*" >&2; }

@@ -10,16 +10,14 @@ Usage: scripts/claims/coverage.py OUT.json
 
 from __future__ import annotations
 
-import json
-import platform
 import sys
 import time
 from dataclasses import dataclass, replace
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from evidence import write_evidence
 from numpy.typing import NDArray
 
 from harness_adapters.evaluation.clustered import Clustered, ratio_of_ratios, ratio_of_sums
@@ -65,24 +63,18 @@ def main(out: Path) -> int:
     started = time.monotonic()
     figures = [measure(scenario, clusters) for scenario in SCENARIOS for clusters in CLUSTERS]
     covered = [f[name]["coverage"] for f in figures for name in ("diff_pass1", "calls_ratio")]
-    holds = all(BAND[0] <= share <= BAND[1] for share in covered)
-    evidence = {
-        "claim": "95% intervals of diff_pass1 and calls_ratio hold the truth 93 to 97% of the time",
-        "holds": holds,
-        "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "command": "scripts/evidence coverage",
-        "versions": {
-            "python": platform.python_version(),
-            **{name: version(name) for name in ("harness-adapters", "numpy", "scipy")},
-        },
-        "seconds": round(time.monotonic() - started, 1),
-        "simulations": SIMULATIONS,
-        "monte_carlo_se_of_coverage": round(float(np.sqrt(0.95 * 0.05 / SIMULATIONS)), 4),
-        "figures": figures,
-    }
-    out.write_text(json.dumps(evidence, indent=1) + "\n")
-    print(json.dumps({"holds": holds, "least": min(covered), "most": max(covered)}))
-    return 0 if holds else 1
+    return write_evidence(
+        out,
+        __file__,
+        __doc__,
+        holds=all(BAND[0] <= share <= BAND[1] for share in covered),
+        versions=("numpy", "scipy"),
+        tell={"least": min(covered), "most": max(covered)},
+        seconds=round(time.monotonic() - started, 1),
+        simulations=SIMULATIONS,
+        monte_carlo_se_of_coverage=round(float(np.sqrt(0.95 * 0.05 / SIMULATIONS)), 4),
+        figures=figures,
+    )
 
 
 def measure(scenario: Scenario, n_clusters: int) -> dict[str, Any]:

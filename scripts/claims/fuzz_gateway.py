@@ -9,8 +9,6 @@ Usage: scripts/claims/fuzz_gateway.py OUT.json [SECONDS]
 from __future__ import annotations
 
 import asyncio
-import json
-import platform
 import random
 import subprocess
 import sys
@@ -37,6 +35,9 @@ ATHERIS_CHILD = "--atheris"
 
 
 def main(out: Path, seconds: float) -> int:
+    # Not at the top: atheris instruments only what its child has not imported before.
+    from evidence import write_evidence
+
     started = time.monotonic()
     coverage_guided = start_atheris(seconds) if find_spec("atheris") else None
     figures, faults = run_hypothesis(seconds)
@@ -45,23 +46,19 @@ def main(out: Path, seconds: float) -> int:
         guided = end_atheris(coverage_guided, seconds)
         if guided["fault"]:
             faults.append({"target": "atheris", "fault": guided["fault"]})
-    evidence = {
-        "claim": "no crash, no hang, no call that passes unjudged in the gateway's readers",
-        "holds": not faults and time.monotonic() - started >= seconds,
-        "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "command": "scripts/evidence fuzz_gateway",
-        "versions": {
-            "python": platform.python_version(),
-            **{name: version(name) for name in ("harness-adapters", "hypothesis", "orjson")},
-        },
-        "seconds": round(time.monotonic() - started, 1),
-        "hypothesis": figures,
-        "atheris": guided,
-        "faults": faults,
-    }
-    out.write_text(json.dumps(evidence, indent=1) + "\n")
-    print(json.dumps({"holds": evidence["holds"], "examples": sum(figures["examples"].values())}))
-    return 0 if evidence["holds"] else 1
+    took = time.monotonic() - started
+    return write_evidence(
+        out,
+        __file__,
+        __doc__,
+        holds=not faults and took >= seconds,
+        versions=("hypothesis", "orjson"),
+        tell={"examples": sum(figures["examples"].values())},
+        seconds=round(took, 1),
+        hypothesis=figures,
+        atheris=guided,
+        faults=faults,
+    )
 
 
 # --- hypothesis -----------------------------------------------------------------------------------

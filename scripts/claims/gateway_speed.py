@@ -9,12 +9,11 @@ Usage: scripts/claims/gateway_speed.py OUT.json
 
 from __future__ import annotations
 
-import json
-import platform
 import sys
 import time
-from importlib.metadata import version
 from pathlib import Path
+
+from evidence import write_evidence
 
 from harness_adapters.bench.peers import PEERS
 from harness_adapters.bench.suite import run
@@ -24,22 +23,17 @@ def main(out: Path) -> int:
     started = time.monotonic()
     report = run(peers=list(PEERS), progress=lambda line: print(line, file=sys.stderr))
     missed = {name: result.missed for name, result in report.results.items() if result.missed}
-    evidence = {
-        "claim": "the gateway keeps its speed goals, guard and capture on",
-        "holds": report.ok,
-        "missed": missed,
-        "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "command": "scripts/evidence gateway_speed",
-        "versions": {
-            "python": platform.python_version(),
-            **{name: version(name) for name in ("harness-adapters", "aiohttp", "orjson", "uvloop")},
-        },
-        "seconds": round(time.monotonic() - started, 1),
+    return write_evidence(
+        out,
+        __file__,
+        __doc__,
+        holds=report.ok,
+        versions=("aiohttp", "orjson", "uvloop"),
+        tell={"missed": missed},
+        missed=missed,
+        seconds=round(time.monotonic() - started, 1),
         **report.as_json(),
-    }
-    out.write_text(json.dumps(evidence, indent=1) + "\n")
-    print(json.dumps({"holds": report.ok, "missed": missed}))
-    return 0 if report.ok else 1
+    )
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -24,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
+from evidence import write_evidence, write_json
 from harnesses.environment import BUILT_IN, HARNESSES, ROOT, make_environment
 
 from harness_adapters.serve.scripted.conversation import Conversation
@@ -114,7 +114,7 @@ def main() -> int:
     if options.inside:
         (harness,) = harnesses
         rows = asyncio.run(play(harness, faults))
-        options.out.write_text(json.dumps(rows, indent=1) + "\n")
+        write_json(options.out, rows)
         return 0
     started = time.time()
     found: dict[str, Any] = {}
@@ -138,24 +138,21 @@ def main() -> int:
     wrong = [
         f"{h}: {f}" for h, rows in found.items() for f, row in rows.items() if not row["right"]
     ]
-    content = {
-        "claim": " ".join((__doc__ or "").split("\n\n")[0].split()),
-        "holds": not wrong,
-        "wrong": wrong,
-        "date": time.strftime("%Y-%m-%d", time.gmtime(started)),
-        "command": f"scripts/evidence {Path(__file__).stem}",
-        "seconds": round(time.time() - started),
-        "budget": {
+    return write_evidence(
+        options.out,
+        __file__,
+        __doc__,
+        holds=not wrong,
+        tell={"wrong": wrong},
+        wrong=wrong,
+        seconds=round(time.time() - started),
+        budget={
             "requests": REQUESTS,
             "session_seconds": {name: FAULTS[name].seconds for name in faults},
             "ending_seconds": ENDING_SECONDS,
         },
-        "load_at_the_end": os.getloadavg()[0],
-        "harnesses": found,
-    }
-    options.out.write_text(json.dumps(content, indent=1) + "\n")
-    print(json.dumps({"holds": not wrong, "wrong": wrong}))
-    return int(bool(wrong))
+        harnesses=found,
+    )
 
 
 def run_here(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:

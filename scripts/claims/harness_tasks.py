@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import os
 import sys
 import tempfile
 import time
@@ -24,6 +23,7 @@ from statistics import fmean, median
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
+from evidence import write_evidence, write_json
 from harnesses.environment import HARNESSES, ROOT, make_environment
 
 PLAYS = {"oracle": 1, "nop": 6, "cheat": 3}
@@ -44,7 +44,7 @@ def main() -> int:
     options = parser.parse_args()
     if options.only:
         rows = asyncio.run(play(*options.only, options.limit))
-        options.out.write_text(json.dumps(rows, indent=1) + "\n")
+        write_json(options.out, rows)
         return 0
     started = time.time()
     with tempfile.TemporaryDirectory(prefix="ha-claim-") as name:
@@ -69,27 +69,26 @@ def main() -> int:
             }
             for harness in HARNESSES
         }
-    content = {
-        "claim": " ".join((__doc__ or "").split("\n\n")[0].split()),
-        "holds": holds(rows),
-        "date": time.strftime("%Y-%m-%d", time.gmtime(started)),
-        "command": f"scripts/evidence {Path(__file__).stem}",
-        "seconds": round(time.time() - started),
-        "sessions_at_once": AT_ONCE,
-        "every_nth_task": PLAYS,
-        "machine": {"cpus": os.cpu_count(), "load_at_the_end": os.getloadavg()[0]},
-        "harnesses": {harness: summary(rows[harness]) for harness in HARNESSES},
-        "by_task": {
+    held = holds(rows)
+    return write_evidence(
+        options.out,
+        __file__,
+        __doc__,
+        holds=all(held.values()),
+        tell=held,
+        held=held,
+        seconds=round(time.time() - started),
+        sessions_at_once=AT_ONCE,
+        every_nth_task=PLAYS,
+        harnesses={harness: summary(rows[harness]) for harness in HARNESSES},
+        by_task={
             harness: {
                 what: {row["task"]: [row["outcome"], row["calls"]] for row in rows[harness][what]}
                 for what in PLAYS
             }
             for harness in HARNESSES
         },
-    }
-    options.out.write_text(json.dumps(content, indent=1) + "\n")
-    print(json.dumps(content["holds"], indent=1))
-    return 0 if all(content["holds"].values()) else 1
+    )
 
 
 async def play(harness: str, what: str, limit: int) -> list[dict[str, Any]]:

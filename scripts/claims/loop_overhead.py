@@ -7,18 +7,17 @@ engine is the scripted one, in a process of its own. Sessions run 48 at a time w
 from __future__ import annotations
 
 import asyncio
-import json
 import resource
 import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import aiohttp
+from evidence import write_evidence
 
 from harness_adapters import (
     AuxiliaryRequest,
@@ -172,21 +171,21 @@ async def measure(folder: Path) -> dict[str, Any]:
     }
 
 
-def main(out: Path) -> None:
+def main(out: Path) -> int:
     with tempfile.TemporaryDirectory() as folder:
         runs = [asyncio.run(measure(Path(folder))) for _ in range(3)]
     best = sorted(run["cpu_ms_per_turn_with_the_stub_client"] for run in runs)
-    report = {
-        "date": time.strftime("%Y-%m-%d"),
-        "command": "scripts/evidence loop_overhead",
-        "versions": {name: version(name) for name in ("harness-adapters", "aiohttp", "uvloop")},
-        "python": sys.version.split()[0],
-        "median_cpu_ms_per_turn": best[1],
-        "runs": runs,
-    }
-    out.write_text(json.dumps(report, indent=1) + "\n")
-    print(json.dumps(report, indent=1))
+    figures = {"median_cpu_ms_per_turn": best[1], "runs": runs}
+    return write_evidence(
+        out,
+        __file__,
+        __doc__,
+        holds=None,
+        versions=("aiohttp", "uvloop"),
+        tell=figures,
+        **figures,
+    )
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    sys.exit(main(Path(sys.argv[1])))

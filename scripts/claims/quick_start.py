@@ -14,14 +14,14 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import subprocess
 import sys
 import tempfile
 import time
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+
+from evidence import write_evidence, write_json
 
 HA = [sys.executable, "-c", "from harness_adapters.cli import main; main()"]
 SEEDS = (0, 1, 2)
@@ -54,22 +54,18 @@ def main() -> int:
             f"seed {one}": part(parts / f"control{one}", one, options.minutes, *given)
             for one in SEEDS
         }
-    content = {
-        "claim": " ".join((__doc__ or "").split("\n\n")[0].split()),
-        "holds": all(map(learns, learned.values()))
+    return write_evidence(
+        options.out,
+        __file__,
+        __doc__,
+        holds=all(map(learns, learned.values()))
         and 2 * sum(one["calls_ratio"]["hi"] >= 1 for one in controls.values()) > len(controls),
-        "date": time.strftime("%Y-%m-%d", time.gmtime()),
-        "command": "scripts/evidence quick_start",
-        "minutes": options.minutes,
-        "cores": os.cpu_count(),
-        "versions": {"python": platform.python_version()}
-        | {name: version(name) for name in ("harness-adapters", "torch", "trl", "peft")},
-        "goals": {"calls_ratio est": MOST_CALLS, "hi": 1, "diff_pass1 lo": FEWEST_POINTS},
-        "learned": learned,
-        "controls": controls,
-    }
-    options.out.write_text(json.dumps(content, indent=1) + "\n")
-    return 0 if content["holds"] else 1
+        versions=("torch", "trl", "peft"),
+        minutes=options.minutes,
+        goals={"calls_ratio est": MOST_CALLS, "hi": 1, "diff_pass1 lo": FEWEST_POINTS},
+        learned=learned,
+        controls=controls,
+    )
 
 
 def learns(found: dict[str, Any]) -> bool:
@@ -97,7 +93,7 @@ def part(folder: Path, seed: int, minutes: float, *more: str) -> dict[str, Any]:
             sys.exit(f"{folder.name}: exit code {ran.returncode}")
         said = json.loads(ran.stdout.splitlines()[-1])
         said |= {"seconds": round(time.monotonic() - started), "load_before": load}
-        kept.write_text(json.dumps(said))
+        write_json(kept, said)
     said = json.loads(kept.read_text())
     for place in ("report", "adapter_dir"):
         said.pop(place, None)

@@ -10,14 +10,14 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import subprocess
 import sys
 import tempfile
 import time
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+
+from evidence import write_evidence
 
 ROOT = Path(__file__).parents[2]
 HA = [sys.executable, "-c", "from harness_adapters.cli import main; main()"]
@@ -38,21 +38,17 @@ def main() -> int:
             *("eval", BUNDLES, "--harness", options.harness, "--model", "wasteful,oracle"),
             *("--concurrency", str(CONCURRENCY), "--out", Path(folder) / "eval"),
         )
-    content = {
-        "claim": " ".join((__doc__ or "").split("\n\n")[0].split()),
-        "holds": holds(runs, compared),
-        "date": time.strftime("%Y-%m-%d"),
-        "command": f"scripts/evidence {Path(__file__).stem}",
-        "versions": {"python": platform.python_version()}
-        | {name: version(name) for name in ("harness-adapters", "aiohttp")},
-        "cores": os.cpu_count(),
-        "harness": options.harness,
-        "concurrency": CONCURRENCY,
-        "runs": runs,
-        "oracle_against_wasteful": compared["comparisons"][0],
-    }
-    options.out.write_text(json.dumps(content, indent=2) + "\n")
-    return 0 if content["holds"] else 1
+    return write_evidence(
+        options.out,
+        __file__,
+        __doc__,
+        holds=holds(runs, compared),
+        versions=("aiohttp",),
+        harness=options.harness,
+        concurrency=CONCURRENCY,
+        runs=runs,
+        oracle_against_wasteful=compared["comparisons"][0],
+    )
 
 
 def run(out: Path, play: str, harness: str) -> dict[str, Any]:

@@ -7,15 +7,12 @@ With a folder of earlier evidence the checks go on with it.
 
 from __future__ import annotations
 
-import json
-import os
-import platform
 import sys
 import tempfile
-import time
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+
+from evidence import write_evidence
 
 from harness_adapters.tasks.checks import Evidence
 from harness_adapters.tasks.checks.run import check_set
@@ -31,17 +28,12 @@ def main() -> int:
             name: check_set(EXAMPLES / name, out=folder / name, resume=True, progress=say)
             for name in SETS
         }
-    found = {
-        "claim": " ".join((__doc__ or "").split("\n\n")[0].split()),
-        "holds": all(one.ok for one in checked.values()),
-        "date": time.strftime("%Y-%m-%d"),
-        "command": "scripts/evidence six_checks",
-        "versions": {
-            "python": platform.python_version(),
-            "harness-adapters": version("harness-adapters"),
-        },
-        "cores": os.cpu_count(),
-        "sets": {
+    return write_evidence(
+        Path(sys.argv[1]),
+        __file__,
+        __doc__,
+        holds=all(one.ok for one in checked.values()),
+        sets={
             f"examples/{name}": {
                 "tasks": one.planned,
                 "checks": one.to_json()["checks"],
@@ -54,10 +46,7 @@ def main() -> int:
             }
             for name, one in checked.items()
         },
-    }
-    Path(sys.argv[1]).write_text(json.dumps(found, indent=1) + "\n")
-    print(json.dumps({"holds": found["holds"]}))
-    return int(not found["holds"])
+    )
 
 
 def say(found: Evidence, done: int, planned: int) -> None:

@@ -8,13 +8,13 @@ Usage: scripts/claims/task_sets.py OUT.json
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import tempfile
 import time
-from importlib.metadata import version
 from pathlib import Path
+
+from evidence import write_evidence
 
 from harness_adapters import load_tasks, mixture
 from harness_adapters.tasks import questions
@@ -30,24 +30,20 @@ def main() -> int:
         rounds = [measure(root) for _ in range(ROUNDS)]
     wall = min(one["load_s"] + one["split_s"] for one in rounds)
     cpu = min(one["cpu_s"] for one in rounds)
-    found = {
-        "date": time.strftime("%Y-%m-%d"),
-        "command": "scripts/evidence task_sets",
-        "versions": {"harness-adapters": version("harness-adapters")},
-        "python": sys.version.split()[0],
-        "tasks": TASKS,
-        "goal_s": SECONDS,
-        "wall_s": wall,
-        "cpu_s": cpu,
-        "ok": wall < SECONDS,
-        "ok_by_cpu": cpu < SECONDS,
-        "cpus": os.cpu_count(),
-        "load_before": round(load, 2),
-        "rounds": rounds,
-    }
-    Path(sys.argv[1]).write_text(json.dumps(found, indent=1) + "\n")
-    print(json.dumps({name: found[name] for name in ("wall_s", "cpu_s", "ok", "load_before")}))
-    return int(not found["ok_by_cpu"])
+    told = {"wall_s": wall, "cpu_s": cpu, "load_before": round(load, 2)}
+    write_evidence(
+        Path(sys.argv[1]),
+        __file__,
+        __doc__,
+        holds=wall < SECONDS,
+        tell=told,
+        holds_by_cpu=cpu < SECONDS,
+        tasks=TASKS,
+        goal_s=SECONDS,
+        **told,
+        rounds=rounds,
+    )
+    return int(cpu >= SECONDS)  # that others use the machine is no failure
 
 
 def measure(root: Path) -> dict[str, float]:

@@ -12,17 +12,15 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import platform
 import sys
 import tempfile
-import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
+from evidence import write_evidence
 
 import harness_adapters as ha
 from harness_adapters.evaluation.proportions import wilson
@@ -36,21 +34,20 @@ MADE = ROOT / "scripts" / "tiny_policy" / "made.jsonl"
 HARNESSES = ("pi", "opencode", "hermes")
 
 
-def main() -> None:
-    out = Path(sys.argv[1])
+def main() -> int:
     only = os.environ.get("TINY_POLICY_HARNESSES")
     harnesses = only.split(",") if only else HARNESSES
-    found = {
-        "date": time.strftime("%Y-%m-%d", time.gmtime()),
-        "command": "scripts/evidence tiny_policy",
-        "versions": {name: version(name) for name in ("harness-adapters", "torch", "transformers")},
-        "python": platform.python_version(),
-        "policy": policy(),
-        "made": [json.loads(line) for line in MADE.read_text("utf-8").splitlines()],
-        "held_out": held_out(),
-        "untrained": {name: measured(name) for name in harnesses},
-    }
-    out.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
+    return write_evidence(
+        Path(sys.argv[1]),
+        __file__,
+        __doc__,
+        holds=None,
+        versions=("torch", "transformers"),
+        policy=policy(),
+        made=[json.loads(line) for line in MADE.read_text("utf-8").splitlines()],
+        held_out=held_out(),
+        untrained={name: measured(name) for name in harnesses},
+    )
 
 
 def policy() -> dict[str, Any]:
@@ -126,4 +123,4 @@ def mean(values: Iterable[float]) -> float | None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

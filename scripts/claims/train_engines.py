@@ -12,14 +12,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +24,7 @@ ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "tests/support"))
 
 from engine_contract import opened  # noqa: E402
+from evidence import first_paragraph, write_evidence  # noqa: E402
 from random_policy import IN_FLIGHT, SLOTS, random_policy  # noqa: E402
 from training_runs import RANK, check_run, running  # noqa: E402
 
@@ -39,7 +37,7 @@ FLAGS = ("--dtype", "float32", "--enforce-eager")
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
+    parser = argparse.ArgumentParser(description=first_paragraph(__doc__))
     parser.add_argument("out", type=Path)
     parser.add_argument("--engines", default="embedded,vllm")
     given = parser.parse_args()
@@ -48,21 +46,14 @@ def main() -> int:
         with tempfile.TemporaryDirectory() as folder:
             found[engine] = trained(engine, Path(folder))
         print(f"{engine}: {json.dumps(found[engine])}", file=sys.stderr, flush=True)
-    evidence = {
-        "claim": " ".join((__doc__ or "").split("\n\n")[0].split()),
-        "holds": all(one["holds"] for one in found.values()),
-        "date": time.strftime("%Y-%m-%d"),
-        "command": "scripts/evidence train_engines",
-        "versions": {
-            "python": platform.python_version(),
-            **{name: version(name) for name in ("harness-adapters", "trl", "peft", "torch")},
-        },
-        "cores": os.cpu_count(),
-        "engines": found,
-    }
-    given.out.write_text(json.dumps(evidence, indent=1) + "\n")
-    print(json.dumps({"holds": evidence["holds"]}))
-    return int(not evidence["holds"])
+    return write_evidence(
+        given.out,
+        __file__,
+        __doc__,
+        holds=all(one["holds"] for one in found.values()),
+        versions=("trl", "peft", "torch"),
+        engines=found,
+    )
 
 
 def trained(engine: str, folder: Path) -> dict[str, Any]:

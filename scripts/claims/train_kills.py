@@ -12,15 +12,11 @@ are trained.
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import platform
 import random
 import sys
 import tempfile
 import time
 from collections import Counter
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +25,7 @@ import psutil
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "tests/support"))
 
+from evidence import first_paragraph, write_evidence  # noqa: E402
 from random_policy import random_policy  # noqa: E402
 from training_runs import check_run, running  # noqa: E402
 
@@ -41,7 +38,7 @@ GONE_SECONDS = 60.0
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
+    parser = argparse.ArgumentParser(description=first_paragraph(__doc__))
     parser.add_argument("out", type=Path)
     parser.add_argument("--kills", type=int, default=30)
     parser.add_argument("--seed", type=int, default=time.time_ns() % 2**31)
@@ -49,22 +46,16 @@ def main() -> int:
     chance = random.Random(given.seed)
     with tempfile.TemporaryDirectory() as folder:
         figures = killed(Path(folder), given.kills, chance)
-    evidence = {
-        "claim": " ".join((__doc__ or "").split("\n\n")[0].split()),
-        "holds": not figures["faults"],
-        "date": time.strftime("%Y-%m-%d"),
-        "command": "scripts/evidence train_kills",
-        "versions": {
-            "python": platform.python_version(),
-            **{name: version(name) for name in ("harness-adapters", "trl", "peft", "torch")},
-        },
-        "cores": os.cpu_count(),
-        "seed": given.seed,
+    return write_evidence(
+        given.out,
+        __file__,
+        __doc__,
+        holds=not figures["faults"],
+        versions=("trl", "peft", "torch"),
+        tell={"faults": figures["faults"]},
+        seed=given.seed,
         **figures,
-    }
-    given.out.write_text(json.dumps(evidence, indent=1) + "\n")
-    print(json.dumps({"holds": evidence["holds"], "faults": figures["faults"]}))
-    return int(not evidence["holds"])
+    )
 
 
 def killed(folder: Path, kills: int, chance: random.Random) -> dict[str, Any]:

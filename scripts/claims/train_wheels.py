@@ -10,15 +10,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 import sys
 import tempfile
 import time
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from evidence import first_paragraph, write_evidence
 from harnesses.environment import Environment, make_environment
 from random_policy import install_reward, random_policy
 from training_runs import check_run
@@ -32,7 +30,7 @@ BUDGET = 8_600  # a little more than a row, for steps of few sessions
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
+    parser = argparse.ArgumentParser(description=first_paragraph(__doc__))
     parser.add_argument("out", type=Path)
     parser.add_argument("--harnesses", default="claudecode,codex")
     given = parser.parse_args()
@@ -45,21 +43,14 @@ def main() -> int:
             folder.mkdir()
             found[harness] = trained(harness, environment, folder)
             print(f"{harness}: {json.dumps(found[harness])}", file=sys.stderr, flush=True)
-    evidence = {
-        "claim": " ".join((__doc__ or "").split("\n\n")[0].split()),
-        "holds": all(one["holds"] for one in found.values()),
-        "date": time.strftime("%Y-%m-%d"),
-        "command": "scripts/evidence train_wheels",
-        "versions": {
-            "python": platform.python_version(),
-            **{name: version(name) for name in ("harness-adapters", "trl", "peft", "torch")},
-        },
-        "cores": os.cpu_count(),
-        "harnesses": found,
-    }
-    given.out.write_text(json.dumps(evidence, indent=1) + "\n")
-    print(json.dumps({"holds": evidence["holds"]}))
-    return int(not evidence["holds"])
+    return write_evidence(
+        given.out,
+        __file__,
+        __doc__,
+        holds=all(one["holds"] for one in found.values()),
+        versions=("trl", "peft", "torch"),
+        harnesses=found,
+    )
 
 
 def trained(harness: str, environment: Environment, folder: Path) -> dict[str, Any]:

@@ -160,6 +160,6 @@ def test_a_request_that_is_made_to_fail_leaves_the_session_graded(
 def test_a_request_that_is_made_to_fail_by_a_call_that_never_ends_leaves_it_graded(
     tmp_path: Path, program: str
 ) -> None:
-    rollout = played(tmp_path, program + HANGS, seconds=20)
+    rollout = played(tmp_path, program + HANGS, seconds=12)
     assert Flag.AGENT_TIMEOUT in rollout.flags
     assert rollout.outcome is Outcome.FAILED and rollout.reward == 0

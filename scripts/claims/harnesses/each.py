@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -13,6 +12,8 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
+
+from evidence import write_evidence, write_json
 
 from harnesses.environment import BUILT_IN, HARNESSES, make_environment
 
@@ -33,24 +34,21 @@ def claim(
     options = parser.parse_args()
     harnesses = options.harness or list(HARNESSES)
     if options.inside:
-        options.out.write_text(json.dumps(asyncio.run(measure(harnesses[0]))) + "\n")
+        write_json(options.out, asyncio.run(measure(harnesses[0])))
         return 0
     started = time.time()
     with tempfile.TemporaryDirectory(prefix="ha-claim-") as name:
         parts = (options.parts or Path(name) / "parts").resolve()
         found = {one: _part(script, one, parts, Path(name)) for one in harnesses}
-    content = {
-        "claim": " ".join((told or "").split("\n\n")[0].split()),
-        "holds": all(part["right"] for part in found.values()),
-        "date": time.strftime("%Y-%m-%d", time.gmtime(started)),
-        "command": f"scripts/evidence {Path(script).stem}",
-        "seconds": round(time.time() - started),
-        "load_at_the_end": round(os.getloadavg()[0], 1),
-        "harnesses": found,
-    }
-    options.out.write_text(json.dumps(content, indent=1) + "\n")
-    print(json.dumps({one: part["right"] for one, part in found.items()}))
-    return int(not content["holds"])
+    return write_evidence(
+        options.out,
+        script,
+        told,
+        holds=all(part["right"] for part in found.values()),
+        tell={one: part["right"] for one, part in found.items()},
+        seconds=round(time.time() - started),
+        harnesses=found,
+    )
 
 
 def _part(script: str, harness: str, parts: Path, folder: Path) -> dict[str, Any]:

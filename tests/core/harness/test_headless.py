@@ -112,17 +112,17 @@ async def test_an_export_is_kept_from_its_output_or_its_file(session: Session) -
     to = session.log_dir / "own.json"
     script = "echo out; echo file > ~/own.json"
 
-    async def export(command: str, file: str | None) -> bytes:
+    async def export(command: str, file: str | None, seconds: float = 10.0) -> bytes:
         to.unlink(missing_ok=True)
         return await keep_export(
-            session, ["/bin/sh", "-c", command], env={}, to=to, seconds=10.0, file=file
+            session, ["/bin/sh", "-c", command], env={}, to=to, seconds=seconds, file=file
         )
 
     assert await export(script, None) == b"out\n" == to.read_bytes()
     assert await export(script, "/home/agent/own.json") == b"file\n" == to.read_bytes()
     assert await export(f"{script}; exit 1", None) == b""
     assert not to.exists()
-    assert await export(f"{script}; sleep 60", "/home/agent/none") == b""
+    assert await export(f"{script}; sleep 60", "/home/agent/none", 1.0) == b""
 
 
 async def test_a_log_that_is_no_file_or_too_large_is_not_kept(session: Session) -> None:

@@ -197,6 +197,7 @@ class TestEnding:
         assert run.exit.ended in (Ended.COMPLETED, Ended.ERROR, Ended.DIED)
         assert sum(file.stat().st_size for file in run.log_dir.iterdir()) < 40 * 1024 * 1024
 
+    @pytest.mark.full  # pi waits between its retries
     async def test_of_a_server_that_fails_for_ever(self, run_pi: RunPi) -> None:
         run = await run_pi([refusal(500, "boom")])
 
