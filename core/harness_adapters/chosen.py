@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from harness_adapters.errors import BadInput, BrokenTask
+from harness_adapters.errors import BadInput, BrokenTask, first_of
 from harness_adapters.parts import check_tasks, make_kinds
 from harness_adapters.plugins import Plugins
 from harness_adapters.protocols import TaskKind
@@ -55,8 +55,7 @@ def choose_tasks(
         good, unfit = without_images(good)
         broken += unfit
     if not good and broken:
-        more = f" (and {len(broken) - 1} more)" if len(broken) > 1 else ""
-        raise BadInput(f"no readable task: {broken[0]}{more}")
+        raise BadInput(f"no readable task: {first_of(broken)}")
     selected = [
         _capped(task, session_seconds, max_requests)
         for task in select(good, kind=kind, split=split, limit=limit)

@@ -14,7 +14,7 @@ HarnessAdaptersError
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 
 class HarnessAdaptersError(Exception):
@@ -53,3 +53,8 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     """``"; did you mean 'x'?"`` for the closest known name, or an empty string."""
     near = difflib.get_close_matches(name, list(known), n=1)
     return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def first_of(wrong: Sequence[object]) -> str:
+    """``"x (and 2 more)"``: the first of what is wrong, and how much it stands for."""
+    return f"{wrong[0]} (and {len(wrong) - 1} more)" if len(wrong) > 1 else f"{wrong[0]}"

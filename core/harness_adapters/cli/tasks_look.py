@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from harness_adapters.cli.output import json_option, print_json, printable, stderr
-from harness_adapters.errors import BadInput, did_you_mean
+from harness_adapters.errors import BadInput, did_you_mean, first_of
 
 if TYPE_CHECKING:
     from harness_adapters.types import Task
@@ -37,8 +37,7 @@ def stats(tasks: Path, as_json: bool) -> int:
 
     loaded, broken = load_tasks(tasks)
     if not loaded:
-        more = f" (and {len(broken) - 1} more)" if len(broken) > 1 else ""
-        raise BadInput(f"no readable task: {broken[0]}{more}")
+        raise BadInput(f"no readable task: {first_of(broken)}")
     for problem in broken:
         stderr().print(printable(f"ha: {problem}"), markup=False, soft_wrap=True)
     if as_json:

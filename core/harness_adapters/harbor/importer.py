@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from harness_adapters.errors import BadInput, BrokenTask
+from harness_adapters.errors import BadInput, BrokenTask, first_of
 from harness_adapters.harbor import additions
 from harness_adapters.tasks import contents
 from harness_adapters.tasks.bundle import file_key, load_task, shown, task_folders
@@ -76,8 +76,7 @@ def import_tree(
             if task.needs_image:
                 found.in_images.append(task.id)
         if not found.written:
-            more = f" (and {len(found.broken) - 1} more)" if len(found.broken) > 1 else ""
-            raise BadInput(f"no task could be imported: {found.broken[0]}{more}")
+            raise BadInput(f"no task could be imported: {first_of(found.broken)}")
     return found
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from harness_adapters.doctor.line import Line, Status, fail, ok, warn
-from harness_adapters.errors import BadInput, HarnessAdaptersError
+from harness_adapters.errors import BadInput, HarnessAdaptersError, first_of
 from harness_adapters.parts import check_tasks, make_kinds, make_parts
 from harness_adapters.plugins import Plugins
 from harness_adapters.tasks.mixture import Mixture, mixture
@@ -138,8 +138,7 @@ def _tasks(recipe: Recipe, plugins: Plugins) -> tuple[Mixture | None, list[Line]
         reasons = ", ".join(f"{number} {reason}" for reason, number in mixed.left_out.items())
         lines.append(ok(f"left out: {reasons}"))
     if broken:
-        more = f" (and {len(broken) - 1} more)" if len(broken) > 1 else ""
-        lines.append(fail(f"{broken[0]}{more}", "mend them, or take them out of the folder"))
+        lines.append(fail(first_of(broken), "mend them, or take them out of the folder"))
     return mixed, lines
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from harness_adapters.errors import BadInput, MissingPrerequisite
+from harness_adapters.errors import BadInput, MissingPrerequisite, first_of
 from harness_adapters.parts import Parts, check_tasks, make_kinds, make_parts
 from harness_adapters.plugins import Plugins
 from harness_adapters.record.folder import read_manifest
@@ -56,8 +56,7 @@ def run_parts(plugins: Plugins, recipe: Recipe, mixed: Mixture) -> Parts:
     kinds = make_kinds(plugins, {task.kind for task in tasks})
     _, unfit = check_tasks(plugins, kinds, tasks)
     if unfit:
-        more = f" (and {len(unfit) - 1} more)" if len(unfit) > 1 else ""
-        raise BadInput(f"a task to train or evaluate on is broken: {unfit[0]}{more}")
+        raise BadInput(f"a task to train or evaluate on is broken: {first_of(unfit)}")
     return make_parts(
         plugins,
         harness=recipe.harness,

@@ -9,10 +9,11 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from harness_adapters.errors import first_of
 from harness_adapters.tasks.contents import read_text
 from harness_adapters.types import Task
 
-VERSION = 1
+VERSION = 2
 """Of the checks; evidence of another version is made anew."""
 
 MAX_BYTES = 16 * 1024 * 1024
@@ -94,8 +95,7 @@ def judged(
     wrong = [trial for trial in trials if not trial.ok]
     detail = good
     if wrong:
-        more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
-        detail = f"{wrong[0].what}: {wrong[0].detail}{more}"
+        detail = first_of([f"{trial.what}: {trial.detail}" for trial in wrong])
     status = Status.FAILED if wrong else Status.PASSED
     return Finding(check=check, status=status, detail=detail, trials=trials, facts=facts or {})
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 
-from harness_adapters.errors import BadInput, BrokenTask, MissingPrerequisite
+from harness_adapters.errors import BadInput, BrokenTask, MissingPrerequisite, first_of
 from harness_adapters.tasks.new_folder import new_folder
 from harness_adapters.tasks.smoldataenvs.data import DataSource
 from harness_adapters.tasks.smoldataenvs.suite import SuiteTask, read_suite, split_of
@@ -128,8 +128,7 @@ def import_suite(
             if progress is not None:
                 progress(task.name, number, len(chosen))
         if not written:
-            more = f" (and {len(broken) - 1} more)" if len(broken) > 1 else ""
-            raise BadInput(f"no task could be imported: {broken[0]}{more}")
+            raise BadInput(f"no task could be imported: {first_of(broken)}")
     return Imported(written=written, broken=broken)
 
 
