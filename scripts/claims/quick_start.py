@@ -100,7 +100,7 @@ def part(folder: Path, seed: int, minutes: float, *more: str) -> dict[str, Any]:
     again = compared_again(folder)
     for number in ("diff_pass1", "calls_ratio"):
         assert again[number] == said[number], f"{folder}: {number} differs when it is made again"
-    return {**said, "steps_taken": steps(folder)}
+    return {**said, "steps_taken": steps(folder / "train")}
 
 
 def compared_again(folder: Path) -> dict[str, Any]:
@@ -114,9 +114,9 @@ def compared_again(folder: Path) -> dict[str, Any]:
     return found
 
 
-def steps(folder: Path) -> list[dict[str, Any]]:
+def steps(training: Path) -> list[dict[str, Any]]:
     """What the training saw, step by step."""
-    lines = (folder / "train" / "steps.log").read_text().splitlines()
+    lines = (training / "steps.log").read_text().splitlines()
     records = (json.loads(line.split(" ", 1)[1]) for line in lines)
     return [
         {"step": one["step"]}

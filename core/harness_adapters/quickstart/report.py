@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from statistics import mean
 
 from harness_adapters.evaluation.report.comparison import comparison_sections
 from harness_adapters.evaluation.report.document import Cell, Curve, Document, Section, Table
@@ -84,7 +85,20 @@ def training_section(steps: Steps) -> Section:
         for name in _DRAWN
         if name in shown
     ]
-    return Section(title="Training", blocks=(*curves, table))
+    return Section(title="Training", paragraphs=_rewarded(steps), blocks=(*curves, table))
+
+
+def _rewarded(steps: Steps) -> tuple[str, ...]:
+    """Whether reward rose, over thirds of the training: single steps say little."""
+    rewards = [
+        metrics[_SHOWN["reward"]] for metrics in steps.values() if _SHOWN["reward"] in metrics
+    ]
+    third = len(rewards) // 3
+    if not third:
+        return ()
+    first, last = mean(rewards[:third]), mean(rewards[-third:])
+    rose = "Reward rose" if last > first else "Reward did not rise"
+    return (f"{rose}: {first:.3f} over the first third of the steps, {last:.3f} over the last.",)
 
 
 def _number(value: float | None) -> Cell:

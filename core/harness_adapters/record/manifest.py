@@ -14,6 +14,7 @@ from harness_adapters.types import Limits, Provenance, Sampling, Task
 
 # Facts about one invocation, not about what was measured: a resumed run may differ in them.
 VOLATILE = frozenset({"created", "host", "concurrency", "broken"})
+ADDRESS = frozenset({"name", "url"})  # of an engine that is named by where it answers
 
 
 class Manifest(BaseModel):
@@ -55,8 +56,14 @@ class Manifest(BaseModel):
         return self.limits.get(task_id) or self.limits.get("default", {})
 
     def difference(self, other: Manifest) -> str | None:
-        """The first field in which two manifests do not agree, with both values, or ``None``."""
+        """The first field in which two manifests do not agree, with both values, or ``None``.
+
+        A server that is named by its URL may have moved to another; what it serves may not differ.
+        """
         mine, theirs = self.model_dump(), other.model_dump()
+        if all(str(one["engine"].get("name")).startswith("http") for one in (mine, theirs)):
+            for one in (mine, theirs):
+                one["engine"] = {key: one["engine"][key] for key in one["engine"].keys() - ADDRESS}
         for name in type(self).model_fields:
             if name not in VOLATILE and mine[name] != theirs[name]:
                 return _first_difference(name, mine[name], theirs[name])

@@ -10,8 +10,6 @@ from typing import Any
 from harness_adapters.errors import BadInput, MissingPrerequisite, first_of
 from harness_adapters.parts import Parts, check_tasks, make_kinds, make_parts
 from harness_adapters.plugins import Plugins
-from harness_adapters.record.folder import read_manifest
-from harness_adapters.record.manifest import Manifest
 from harness_adapters.tasks.mixture import Mixture
 from harness_adapters.train.folder import TrainingManifest, read_training, write_training
 from harness_adapters.train.names import new_run_id
@@ -65,16 +63,6 @@ def run_parts(plugins: Plugins, recipe: Recipe, mixed: Mixture) -> Parts:
         rewards=recipe.rewards,
         options=recipe.options,
     )
-
-
-def same_engine(manifest: Manifest, plan: RunPlan) -> Manifest:
-    """A server that is named by its URL may have another one when a run is gone on with."""
-    if not plan.resume or not (plan.out / "manifest.json").exists():
-        return manifest
-    before = read_manifest(plan.out)
-    if all(str(one.engine["name"]).startswith("http") for one in (before, manifest)):
-        return manifest.model_copy(update={"engine": before.engine})
-    return manifest
 
 
 def training_manifest(plan: RunPlan) -> TrainingManifest:

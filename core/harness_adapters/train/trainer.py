@@ -31,7 +31,6 @@ from harness_adapters.train.preparation import (
     load_tokenizer,
     probe_ids,
     run_parts,
-    same_engine,
     training_manifest,
 )
 from harness_adapters.train.publish import Publisher
@@ -95,7 +94,7 @@ def train_one(
         thread = stack.enter_context(LoopThread("rollouts"))
         crew = thread.call(Crew.assemble(plan, parts, [*mixed.train, *mixed.dev]))
         stack.callback(lambda: thread.call(crew.close()))
-        made_of = same_engine(crew.manifest(plan, parts, mixed.train), plan)
+        made_of = crew.manifest(plan, parts, mixed.train)
         run_folder = RunFolder.create(plan.out, made_of, resume=plan.resume)
         stack.callback(run_folder.close)
         manifest = training_manifest(plan)

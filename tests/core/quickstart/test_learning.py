@@ -74,6 +74,25 @@ def test_the_report_draws_what_was_measured_and_nothing_else() -> None:
     assert "efficiency" not in html.partition("</style>")[2]
 
 
+@pytest.mark.parametrize(
+    ("rewards", "says"),
+    [
+        (
+            [0.7, 0.1, 0.9],
+            ["Reward rose: 0.700 over the first third of the steps, 0.900 over the last."],
+        ),
+        (
+            [0.5, 0.7, 0.9, 0.9, 0.5, 0.7],
+            ["Reward did not rise: 0.600 over the first third of the steps, 0.600 over the last."],
+        ),
+        ([0.5, 0.7], []),
+    ],
+)
+def test_the_report_says_whether_reward_rose(rewards: list[float], says: list[str]) -> None:
+    section = training_section({n: {"sessions/reward": one} for n, one in enumerate(rewards)})
+    assert list(section.paragraphs) == says
+
+
 def test_a_training_without_steps_makes_an_empty_table() -> None:
     assert training_section({}).blocks
 

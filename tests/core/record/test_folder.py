@@ -58,6 +58,19 @@ def manifest(**changes: Any) -> Manifest:
     return Manifest(**{**values, **changes})
 
 
+def test_a_server_may_answer_at_another_address_when_a_run_is_gone_on_with(tmp_path: Path) -> None:
+    def served(port: int, owner: str) -> Manifest:
+        url = f"http://127.0.0.1:{port}"
+        return manifest(engine={"name": url, "url": url, "owned_by": owner})
+
+    RunFolder.create(tmp_path / "run", served(1, "vllm")).close()
+    RunFolder.create(tmp_path / "run", served(2, "vllm"), resume=True).close()
+    with pytest.raises(BadInput, match=r"engine\.owned_by: 'vllm' against 'other'"):
+        RunFolder.create(tmp_path / "run", served(2, "other"), resume=True)
+    with pytest.raises(BadInput, match=r"engine\.name: .* against 'scripted:oracle'"):
+        RunFolder.create(tmp_path / "run", manifest(), resume=True)
+
+
 def made(task_id: str = "t", *, outcome: Outcome = Outcome.SOLVED, **changes: Any) -> Rollout:
     read = JudgedCall(
         id="c1", name="read", arguments={"path": "a.py"}, decision=Decision.ALLOW, policy="abc"
