@@ -20,10 +20,12 @@ from harness_adapters.gateway.guard.errors import (
     MAX_NESTING,
     MAX_PROGRAMS_DEEP,
     MAX_PYTHON,
+    MAX_STARTED_DEEP,
     MAX_STEPS,
     MAX_VALUES,
     Unjudgeable,
 )
+from harness_adapters.gateway.guard.grammar import Effort
 from harness_adapters.gateway.guard.state import State
 
 _NOWHERE = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/stdin", "/dev/tty", "/dev/zero")
@@ -32,6 +34,7 @@ _NOWHERE = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/stdin", "/dev/tty",
 class Recorder:
     """
     :ivar actions: what was found so far, in order; each once, where it was found first.
+    :ivar effort: what the shell grammar may still do.
     :ivar calling: shell functions that are being followed; one that calls itself is not again.
     :ivar imported: modules of the session's own making that were followed.
     :ivar inlined: calls of Python programs' own functions that were followed into these.
@@ -41,6 +44,7 @@ class Recorder:
     def __init__(self, span: Span) -> None:
         self.actions: list[Action] = []
         self.span = span
+        self.effort = Effort()
         self._recorded: set[tuple[object, ...]] = set()
         self.calling: set[str] = set()
         self.imported: set[str] = set()
@@ -51,6 +55,7 @@ class Recorder:
         self._steps = 0
         self._deep = 0
         self._levels = 0
+        self._started = 0
         self._chars = 0
 
     @contextmanager
@@ -84,10 +89,20 @@ class Recorder:
     def leave(self) -> None:
         self._levels -= 1
 
-    def step(self) -> None:
+    def start(self) -> None:
+        """One more command, until ``end``.
+
+        :raises Unjudgeable: one too many, or too deep inside others that start it.
+        """
         self._steps += 1
         if self._steps > MAX_STEPS:
             raise Unjudgeable(f"more than {MAX_STEPS} commands in one call")
+        self._started += 1
+        if self._started > MAX_STARTED_DEEP:
+            raise Unjudgeable(f"programs that start programs, more than {MAX_STARTED_DEEP} deep")
+
+    def end(self) -> None:
+        self._started -= 1
 
     def value(self, characters: int = 0) -> None:
         """One more value of a program was worked out, of so many characters."""

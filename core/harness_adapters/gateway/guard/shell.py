@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import TYPE_CHECKING
 
 from harness_adapters.gateway.guard.environment import listing
 from harness_adapters.gateway.guard.errors import (
-    MAX_MENDING,
     MAX_RAW,
     MAX_SHELL,
     MAX_SHELL_TOKENS,
     MAX_WORDS,
     Unjudgeable,
 )
+from harness_adapters.gateway.guard.grammar import parser
 from harness_adapters.gateway.guard.heredocs import take_out
 from harness_adapters.gateway.guard.hosts import host_of_operand
 from harness_adapters.gateway.guard.launch import index_runs, launch
@@ -28,7 +27,7 @@ from harness_adapters.gateway.guard.weight import tokens
 from harness_adapters.gateway.guard.words import Words
 
 if TYPE_CHECKING:
-    from tree_sitter import Node, Parser
+    from tree_sitter import Node
 
 _PRIVATE = re.compile("[\ue000-\ue004]")  # what ``words`` marks things with
 # Words that stand for themselves, and what must not be in them; or wholly in plain quotes.
@@ -56,46 +55,12 @@ _CALLED_BY_SHELL = frozenset(("command_not_found_handle", "command_not_found_han
 _READ_WRITE = re.compile(r"(?<![<>'\"])<>(?![>'\"])")
 _DEVICE = re.compile(r"/dev/(?:tcp|udp)/([^/]+)/")
 _BACKGROUND = re.compile(r"(?<![&><])&(?![&>])")
-_SHORT = 2048  # characters that are parsed without counting
-_CHUNK = 64 * 1024
 _MAX_TURNS = 64  # of a loop over words, each followed by itself
 
 
 def load_grammar() -> None:
     """Load it now rather than at the first program."""
-    _parser()
-
-
-@cache
-def _parser() -> Parser:
-    import tree_sitter_bash
-    from tree_sitter import Language, Parser
-
-    return Parser(Language(tree_sitter_bash.language()))
-
-
-def _tree(text: str) -> Node:
-    """The program's tree. What is no shell program is mended by the grammar, which takes longer
-    than the rest together, so that is bounded.
-
-    :raises Unjudgeable: it is too broken.
-    """
-    raw = text.encode("ascii")
-    if len(raw) <= _SHORT:
-        return _parser().parse(raw).root_node
-    left = MAX_MENDING
-
-    def stops(at: int, has_error: bool) -> bool:
-        nonlocal left
-        left -= len(raw) if has_error else 0
-        return left <= 0
-
-    try:
-        tree = _parser().parse(lambda at, _: raw[at : at + _CHUNK], progress_callback=stops)
-    except ValueError:
-        _parser().reset()
-        raise Unjudgeable("a shell program that is no shell program") from None
-    return tree.root_node
+    parser()
 
 
 def run_shell(
@@ -144,13 +109,17 @@ class Shell:
             # One byte for each character, so that bytes count as characters.
             # The grammar does not know ``<>``, which writes as ``>>`` does.
             text = self._text if _is_plain(self._text) else _NOT_ASCII.sub("x", self._text)
-            root = _tree(_READ_WRITE.sub(">>", text) if "<>" in text else text)
-            if root.has_error or "\0" in self._text:
-                broken = [one for one in root.children if one.has_error or one.is_missing]
-                for one in broken or [root]:
-                    self._at(one)
-                    self._rec.unparsed(self._source(one).replace("\0", ""))
-            return self._sequence(root.named_children, pipe)
+            text = _READ_WRITE.sub(">>", text) if "<>" in text else text
+            out: list[str | None] = []
+            for root, nodes in self._rec.effort.pieces(text.encode("ascii")):
+                if root.has_error or "\0" in self._source(root):
+                    broken = [one for one in nodes if one.has_error or one.is_missing]
+                    for one in broken or [root]:
+                        self._at(one)
+                        self._rec.unparsed(self._source(one).replace("\0", ""))
+                out.append(self._sequence(nodes, pipe))
+            known = [one for one in out if one is not None]
+            return "".join(known) if len(known) == len(out) else None
 
     def call(self, body: Node, state: State, words: Sequence[str], pipe: Pipe | None) -> str | None:
         """Run a function that this program defined, in the caller's state."""
@@ -507,7 +476,7 @@ class Shell:
         inner = Shell(self._rec, self._state, "")
         inner._text = f"cat <<{end}\n{body.removesuffix(chr(10))}\n{end}\n"
         with self._rec.program(body, limit=MAX_RAW):
-            root = _parser().parse(_NOT_ASCII.sub("x", inner._text).encode("ascii")).root_node
+            root = self._rec.effort.tree(_NOT_ASCII.sub("x", inner._text).encode("ascii"))
             stack = [root]
             while stack:
                 node = stack.pop()
