@@ -54,10 +54,8 @@ ARMS: Mapping[str, dict[str, Any]] = {
     "the recipe": {},
     "bonus whether solved or not": {"rewards": [UNGATED]},
     "no bonus": {"options": {"rewards": {"tool_efficiency": {"weight": 0.0}}}},
-    "bonus 0.3": {"options": {"rewards": {"tool_efficiency": {"weight": 0.3}}}},
     "no floor": {"advantage": {"std_floor": 0.0}},
-    "learning rate 1e-5": {"optimizer": {"learning_rate": 1e-5}},
-    "learning rate 3e-3": {"optimizer": {"learning_rate": 3e-3}},
+    "the published learning rate": {"optimizer": {"learning_rate": 1e-5}},
 }
 
 

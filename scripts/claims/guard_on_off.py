@@ -74,8 +74,8 @@ def main() -> int:
     )
     parser.add_argument("out", type=Path)
     parser.add_argument("--parts", type=Path, help="Keep model, tasks and runs here.")
-    parser.add_argument("--teach-minutes", type=float, default=3)
-    parser.add_argument("--steps", type=int, default=15)
+    parser.add_argument("--teach-minutes", type=float, default=4)
+    parser.add_argument("--steps", type=int, default=10)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         parts = (options.parts or Path(folder)).absolute()

@@ -5,14 +5,12 @@ statement does, and text that it looks through again and again (what an open quo
 still close) costs the square of its length. Both are bounded by counts, which a busy machine does
 not change: characters asked for, steps taken, places mended.
 
-Long programs are read in pieces of whole statements, so that what is broken throughout is given up
-early, and what is beyond another limit is not read to its end.
+What is mended is only told when all is read, so the beginning of a long program is read by itself.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -30,7 +28,7 @@ if TYPE_CHECKING:
 _CHUNK = 256  # characters that the grammar gets at a time
 _SHORT = 2048  # characters in which it may be lost for a while
 _PIECE = 1024  # characters of a piece, up to where the next statement seems to begin
-_LONGEST = 8192  # and at most, before it is looked at for what is broken in it
+_PROBED = 4096  # characters that are read in pieces first
 # Where honest programs begin a statement that lies in no other.
 _BEGINS = re.compile(rb"\n(?=[A-Za-z_#/.\"'$\[:])(?!(?:done|fi|esac|then|do|else|elif|in)\b)")
 
@@ -51,43 +49,45 @@ class Effort:
         self._steps = MAX_GRAMMAR_STEPS // 100  # it tells of every hundredth
         self._mended = MAX_MENDED
 
-    def tree(self, raw: bytes) -> Node:
-        """The tree of a whole text.
+    def tree(self, raw: bytes, *, probe: bool = True) -> Node:
+        """The tree of a text of ASCII.
+
+        :param probe: whether pieces of it can be read by themselves.
 
         :raises Unjudgeable: it is too broken, or too much.
         """
+        if probe and len(raw) > _PIECE:
+            self._probe(raw)
         root = self._parsed(raw, 0, len(raw))
-        self._mended -= _broken(root, self._mended)
-        self._check()
+        if root is None:
+            raise Unjudgeable("a shell program that is no shell program")
+        if root.has_error:
+            self._mended -= _mended(root, self._mended)
+            self._check()
         return root
 
-    def pieces(self, raw: bytes) -> Iterator[tuple[Node, list[Node]]]:
-        """The program's statements, in order, each piece with the root that they lie in.
+    def _probe(self, raw: bytes) -> None:
+        """Read the beginning in pieces, or what is broken throughout is told only at its end. Trees
+        of pieces are not used: of two ways to read it, the grammar may choose another there.
 
-        :raises Unjudgeable: it is too broken, or too much.
+        :raises Unjudgeable: it is too broken.
         """
-        start, length = 0, len(raw)
-        size = _PIECE
-        while True:
+        start, size = 0, _PIECE
+        while start < _PROBED and size <= _PROBED:
             end = _end_of_piece(raw, start, size)
-            root = self._parsed(raw, start, end)
-            nodes = root.named_children
-            if root.has_error:
-                mended = _broken(root, self._mended)
-                if end >= length or mended > self._mended:
-                    self._mended -= mended
-                    self._check()
-            if end >= length:
-                yield root, nodes
+            if end >= len(raw):
                 return
-            # The last one may go on; what is broken may be so for want of the rest.
-            if root.has_error or len(nodes) < 2:
+            root = self._parsed(raw, start, end)
+            if root is not None and root.has_error and _mended(root, MAX_MENDED) > MAX_MENDED:
+                raise Unjudgeable("a shell program that is no shell program")
+            # What is broken may be so for want of the rest, and the last statement may go on.
+            if root is None or root.has_error or root.named_child_count < 2:
                 size *= 2
-                continue
-            yield root, nodes[:-1]
-            start, size = nodes[-1].start_byte, _PIECE
+            else:
+                start, size = root.named_children[-1].start_byte, _PIECE
 
-    def _parsed(self, raw: bytes, start: int, end: int) -> Node:
+    def _parsed(self, raw: bytes, start: int, end: int) -> Node | None:
+        """A part of the text, or ``None`` where the grammar is lost in it."""
         left = MAX_MENDING
 
         def read(at: int, _: object) -> bytes:
@@ -105,10 +105,10 @@ class Effort:
         whole = start == 0 and end == len(raw)
         grammar.included_ranges = [] if whole else [_range(start, end)]
         try:
-            root = grammar.parse(read, progress_callback=stops).root_node
+            root: Node | None = grammar.parse(read, progress_callback=stops).root_node
         except ValueError:
             grammar.reset()
-            raise Unjudgeable("a shell program that is no shell program") from None
+            root = None
         self._check()
         return root
 
@@ -127,11 +127,11 @@ def _end_of_piece(raw: bytes, start: int, size: int) -> int:
     """After ``size`` characters, or rather where the next statement seems to begin."""
     if len(raw) - start <= size:
         return len(raw)
-    found = _BEGINS.search(raw, start + size, start + max(size, _LONGEST))
+    found = _BEGINS.search(raw, start + size, start + 2 * size)
     return found.end() if found else start + size
 
 
-def _broken(root: Node, most: int) -> int:
+def _mended(root: Node, most: int) -> int:
     """How many places were mended; a few more than ``most`` are as good as all."""
     found = 0
     stack = [root]

@@ -22,7 +22,13 @@ def launch(rec: Recorder, state: State, words: Sequence[str], pipe: Pipe | None)
     :returns: its output, where that is known.
     :raises Unjudgeable: beyond a limit.
     """
-    rec.step()
+    rec.start()
+    out = _launched(rec, state, words, pipe)
+    rec.end()  # not after an error, which ends all of the call
+    return out
+
+
+def _launched(rec: Recorder, state: State, words: Sequence[str], pipe: Pipe | None) -> str | None:
     if len(words) > MAX_WORDS:
         raise Unjudgeable(f"a command of more than {MAX_WORDS} words")
     rec.run(tuple(words))

@@ -81,6 +81,11 @@ def component_fits(one: str, other: str) -> bool:
 def overlap(path: Parts, pattern: Parts) -> bool:
     """Whether some file fits both. ``**`` stands for any number of components on either side; a
     pattern that ends in ``**`` also fits the folder itself. O(len(path) * len(pattern))."""
+    for part, piece in zip(path, pattern, strict=False):  # most differ in a plain component
+        if _WILD.search(part) or _WILD.search(piece):
+            break
+        if part != piece:
+            return False
     row = [True] + [False] * len(pattern)  # row[j]: path[:i] can be pattern[:j]
     for j, piece in enumerate(pattern):
         row[j + 1] = row[j] and piece == "**"
@@ -101,6 +106,13 @@ def overlap(path: Parts, pattern: Parts) -> bool:
 def matches(path: Parts, pattern: Parts) -> bool:
     """Whether every file that ``path`` stands for fits the pattern (wildcards in ``path`` count as
     plain characters)."""
+    for i, piece in enumerate(pattern):  # most differ in a plain component
+        if _WILD.search(piece):
+            if piece == "**" and i == len(pattern) - 1:
+                return True
+            break
+        if i == len(path) or path[i] != piece:
+            return False
     row = [True] + [False] * len(pattern)
     for j, piece in enumerate(pattern):
         row[j + 1] = row[j] and piece == "**"

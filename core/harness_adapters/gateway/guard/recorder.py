@@ -89,14 +89,17 @@ class Recorder:
     def leave(self) -> None:
         self._levels -= 1
 
+    def step(self) -> None:
+        self._steps += 1
+        if self._steps > MAX_STEPS:
+            raise Unjudgeable(f"more than {MAX_STEPS} commands in one call")
+
     def start(self) -> None:
         """One more command, until ``end``.
 
         :raises Unjudgeable: one too many, or too deep inside others that start it.
         """
-        self._steps += 1
-        if self._steps > MAX_STEPS:
-            raise Unjudgeable(f"more than {MAX_STEPS} commands in one call")
+        self.step()
         self._started += 1
         if self._started > MAX_STARTED_DEEP:
             raise Unjudgeable(f"programs that start programs, more than {MAX_STARTED_DEEP} deep")

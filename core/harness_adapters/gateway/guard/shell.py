@@ -110,16 +110,13 @@ class Shell:
             # The grammar does not know ``<>``, which writes as ``>>`` does.
             text = self._text if _is_plain(self._text) else _NOT_ASCII.sub("x", self._text)
             text = _READ_WRITE.sub(">>", text) if "<>" in text else text
-            out: list[str | None] = []
-            for root, nodes in self._rec.effort.pieces(text.encode("ascii")):
-                if root.has_error or "\0" in self._source(root):
-                    broken = [one for one in nodes if one.has_error or one.is_missing]
-                    for one in broken or [root]:
-                        self._at(one)
-                        self._rec.unparsed(self._source(one).replace("\0", ""))
-                out.append(self._sequence(nodes, pipe))
-            known = [one for one in out if one is not None]
-            return "".join(known) if len(known) == len(out) else None
+            root = self._rec.effort.tree(text.encode("ascii"))
+            if root.has_error or "\0" in self._text:
+                broken = [one for one in root.children if one.has_error or one.is_missing]
+                for one in broken or [root]:
+                    self._at(one)
+                    self._rec.unparsed(self._source(one).replace("\0", ""))
+            return self._sequence(root.named_children, pipe)
 
     def call(self, body: Node, state: State, words: Sequence[str], pipe: Pipe | None) -> str | None:
         """Run a function that this program defined, in the caller's state."""
@@ -476,7 +473,8 @@ class Shell:
         inner = Shell(self._rec, self._state, "")
         inner._text = f"cat <<{end}\n{body.removesuffix(chr(10))}\n{end}\n"
         with self._rec.program(body, limit=MAX_RAW):
-            root = self._rec.effort.tree(_NOT_ASCII.sub("x", inner._text).encode("ascii"))
+            raw = _NOT_ASCII.sub("x", inner._text).encode("ascii")
+            root = self._rec.effort.tree(raw, probe=False)
             stack = [root]
             while stack:
                 node = stack.pop()

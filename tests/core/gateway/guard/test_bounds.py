@@ -28,6 +28,14 @@ SHELL = {
     "redirects": "> a " * 10_000,
     "ranges": "echo {1..9999}{1..9999};" * 100,
     "expansions": 'echo "' + "$a" * 20_000 + '"',
+    "starters": "do " * 900 + "x",
+    "looking ahead": "=~ " * 1333,
+    "garbage": "function f " * 2000,
+    "garbage in a here-document": "cat <<A\n$" + "^==)" * 15_000 + "\nA\n",
+    "many pieces of garbage": "bash -c '"
+    + "))" * 100
+    + "';"
+    + ("bash -c '" + "((|" * 60 + "';") * 40,
 }
 CODE = {
     "doubling": "open(x);x='a'\n" + "x=x+x\n" * 9000,
@@ -57,6 +65,54 @@ def test_it_ends_soon(ledger: Ledger, name: str, arguments: dict[str, Any]) -> N
     except Unjudgeable:
         pass
     assert time.process_time() - start < _SECONDS
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        SHELL["starters"],
+        SHELL["looking ahead"],
+        SHELL["garbage"],
+        SHELL["garbage in a here-document"],
+        SHELL["many pieces of garbage"],
+        ")" * 2048,
+    ],
+)
+def test_what_is_too_much_is_unjudgeable_each_time(command: str, ledger: Ledger) -> None:
+    raw = json.dumps({"command": command})
+    for _ in range(2):
+        with pytest.raises(Unjudgeable):
+            _ = ToolCall(id="1", name="bash", raw=raw, ledger=ledger).actions
+
+
+LINE = 'for f in src/*.py; do grep -c "def " "$f" >> out/{0}.txt || echo "none: $f"; done'
+LINES = "\n".join(LINE.format(i) for i in range(240))  # 20 KB
+
+
+@pytest.mark.parametrize(
+    ("command", "path"),
+    [
+        pytest.param(LINES + "\ncat /tests/last", "/tests/last", id="statements"),
+        pytest.param(
+            "f() {\n" + LINES + "\ncat /tests/last\n}\nf", "/tests/last", id="one function"
+        ),
+        pytest.param(
+            f"cat > a <<END\n$HOME\n{LINES * 10}\nEND\ncat /tests/last", "/tests/last", id="text"
+        ),
+        pytest.param(
+            f"cat > a <<'END'\n{LINES * 6}\nEND\ncat /tests/last", "/tests/last", id="raw"
+        ),
+        pytest.param(
+            LINES + "\nif true; then echo (\ncat /tests/last", "/tests/last", id="one mistake"
+        ),
+        pytest.param(
+            "sudo nohup env A=1 timeout 5 nice setsid cat /tests/last", "/tests/last", id="starters"
+        ),
+    ],
+)
+def test_honest_programs_are_read_to_their_end(command: str, path: str, ledger: Ledger) -> None:
+    call = ToolCall(id="1", name="bash", raw=json.dumps({"command": command}), ledger=ledger)
+    assert path in {getattr(action, "path", "") for action in call.actions}
 
 
 def test_the_ledger_stays_small() -> None:
