@@ -43,6 +43,7 @@ def kit_of_its_own_tree(project: Path, environment: Environment, tmp_path: Path)
     return done.stdout.splitlines()[-1]
 
 
+@pytest.mark.full
 @pytest.mark.timeout(300)
 def test_a_guard_in_one_page(core: Path, tmp_path: Path) -> None:
     project = PLUGINS / "ha-guard-no-package-install"

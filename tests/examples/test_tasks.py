@@ -181,6 +181,7 @@ def test_hidden_tests_find_the_fault(broken: dict[Path, Path], tmp_path: Path) -
         assert reward == "0", task.name
 
 
+@pytest.mark.full  # what the oracle solves, by test_plays, passes them too
 def test_hidden_tests_pass_when_repaired(repaired: dict[Path, Path], tmp_path: Path) -> None:
     for task, results, reward in hidden(repaired, tmp_path):
         assert set(results.values()) == {"PASSED"}, (task.name, results)

@@ -156,7 +156,8 @@ def test_a_request_that_is_made_to_fail_leaves_the_session_graded(
     assert rollout.transcript.faults == ()
 
 
-@pytest.mark.parametrize("program", [NESTED, pytest.param(POISON, marks=pytest.mark.full)])
+@pytest.mark.full  # mostly waits
+@pytest.mark.parametrize("program", [NESTED, POISON])
 def test_a_request_that_is_made_to_fail_by_a_call_that_never_ends_leaves_it_graded(
     tmp_path: Path, program: str
 ) -> None:

@@ -41,8 +41,9 @@ async def run_local(
                 running.add(asyncio.create_task(with_retries(job, work, infra_retries)))
             if not running:
                 return
-            done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+            done, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
             for finished in done:
+                running.remove(finished)  # what others ended with is asked for below
                 yield finished.result()
     finally:
         for task in running:

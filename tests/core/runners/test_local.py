@@ -1,9 +1,12 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from contextlib import aclosing
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
+
+import pytest
 
 from harness_adapters import Outcome, Rollout, Task, TaskMetadata, Transcript
 from harness_adapters.runners.local import Job, run_local
@@ -79,3 +82,19 @@ async def test_closing_cancels_what_runs_and_waits_until_it_is_gone() -> None:
         job, first = await anext(rollouts)
     assert job.attempt == first.attempt == 0
     assert sorted(cleaned) == [1, 2]
+
+
+async def test_of_several_that_fail_at_once_one_is_raised_and_none_is_left_unasked() -> None:
+    together = asyncio.Barrier(3)
+    complaints: list[dict[str, Any]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: complaints.append(context))
+
+    async def work(job: Job, number: int) -> Rollout:
+        await together.wait()
+        raise OSError("disk full")
+
+    with pytest.raises(OSError, match="disk full"):
+        async for _ in run_local(JOBS, work, concurrency=3, infra_retries=0):
+            pass
+    gc.collect()
+    assert complaints == []
