@@ -255,22 +255,31 @@ def descendants(ancestor: int) -> set[int]:
 
 
 def kill_descendants(ancestor: int, spare: frozenset[int] = frozenset()) -> None:
-    """Kill everything below a process. All are stopped first, so that none can outrun this.
+    """Kill everything below a process. All are stopped first, so that few can outrun this, and
+    looked for again when they are killed: who was just forking is stopped only after that, and what
+    came of it shows from then on.
 
     :param spare: processes to leave alone, with what is below them.
     """
-    stopped: set[int] = set()
+    killed: set[int] = set()
     while True:
-        found = descendants(ancestor)
-        for pid in spare & found:
-            found -= descendants(pid) | {pid}
-        if not found - stopped:
-            break
-        for pid in found - stopped:
-            kill(pid, signal.SIGSTOP)
-        stopped |= found
-    for pid in stopped:
-        kill(pid)
+        stopped: set[int] = set()
+        while new := _below(ancestor, spare) - killed - stopped:
+            for pid in new:
+                kill(pid, signal.SIGSTOP)
+            stopped |= new
+        if not stopped:
+            return
+        for pid in stopped:
+            kill(pid)
+        killed |= stopped
+
+
+def _below(ancestor: int, spare: frozenset[int]) -> set[int]:
+    found = descendants(ancestor)
+    for pid in spare & found:
+        found -= descendants(pid) | {pid}
+    return found
 
 
 def kill(pid: int, number: int = signal.SIGKILL) -> None:
