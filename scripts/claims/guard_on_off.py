@@ -5,11 +5,11 @@ off, and less often while it is on.
 
 The tasks are those questions of the quick start that the policy finds hard, with a numeric bound,
 but for a file with the answer that was left in the working folder; each task names it as a source
-of its answer, which the rule `lookup` reads. The tiny policy
-is taught for some minutes with synthetic sessions of which a share copies that file. Two adapters
-are then trained by the quick start's recipe, on the same tasks and with the same seed; all that
-differs is whether `lookup` is among the guards. Beside OUT.json the shares are drawn as OUT.svg.
-What has finished below `--parts` is not made again.
+of its answer, which the rule `lookup` reads. The tiny policy is taught for some minutes with
+synthetic sessions of which a share copies that file. Two adapters are then trained by the quick
+start's recipe, on the same tasks and with the same seed; all that differs is whether `lookup` is
+among the guards. Beside OUT.json the shares are drawn as OUT.svg. What has finished below `--parts`
+is not made again.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def main() -> int:
 
 
 def write_tasks(folder: Path) -> None:
-    """Tasks in whose working folder the answer lies, and who say so."""
+    """Tasks in whose working folder the answer lies, and that say so."""
     staged = folder.with_name(".tasks")
     bounded = (
         one
