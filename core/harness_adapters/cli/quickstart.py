@@ -20,6 +20,7 @@ Examples:
   ha quickstart
   ha quickstart --minutes 20 --seed 1 --out runs/learns
   ha quickstart --harness pi,opencode,hermes --minutes 30
+  ha quickstart --policy smollm2 --minutes 40
   ha quickstart --out runs/learns --resume""",
 )
 @click.option(
@@ -37,9 +38,16 @@ Examples:
     "--harness", default="pi", show_default=True, metavar="H,H2", help="One adapter each."
 )
 @click.option(
+    "--policy",
+    default="tiny",
+    show_default=True,
+    metavar="NAME",
+    help="tiny, or smollm2: a pretrained model of 135M parameters on vLLM, in pi; slower.",
+)
+@click.option(
     "--recipe",
     type=click.Path(path_type=Path),
-    help="Instead of the shipped recipe `cpu`; its model, tasks, steps and seed are replaced.",
+    help="Instead of the policy's shipped one; its model, tasks, steps and seed are replaced.",
 )
 @click.option("--sandbox", help="bubblewrap, docker or process; by default bubblewrap.")
 @click.option("--resume", is_flag=True, help="Go on with what --out holds.")
@@ -49,12 +57,13 @@ def command(
     minutes: float,
     seed: int,
     harness: str,
+    policy: str,
     recipe: Path | None,
     sandbox: str | None,
     resume: bool,
     as_json: bool,
 ) -> int:
-    """Train a tiny policy in a real harness on this machine, and see whether it learned.
+    """Train a small policy in a real harness on this machine, and see whether it learned.
 
     The policy solves small data tasks, with more tool calls than they need. An adapter is trained
     with the published reward, then compared with its base on tables that neither has seen.
@@ -75,6 +84,7 @@ def command(
             minutes=minutes,
             seed=seed,
             harnesses=harness.split(","),
+            policy=policy,
             recipe=None if recipe is None else load_recipe(recipe),
             resume=resume,
             sandbox=sandbox,

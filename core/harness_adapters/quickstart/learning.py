@@ -1,7 +1,8 @@
-"""The quick start itself: train the tiny policy's adapters, then compare them with their base."""
+"""The quick start itself: train a small policy's adapters, then compare them with their base."""
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,7 +19,7 @@ from harness_adapters.evaluation.compare import Comparison, compare
 from harness_adapters.evaluation.evaluate import evaluate
 from harness_adapters.evaluation.pairs import mean_of
 from harness_adapters.plugins import canonical
-from harness_adapters.quickstart.policy import policy_folder
+from harness_adapters.quickstart.policy import Policy, find_policy
 from harness_adapters.quickstart.tasks import HELD_OUT, write_tasks
 from harness_adapters.record import log
 from harness_adapters.record.folder import write_whole
@@ -30,7 +31,6 @@ from harness_adapters.train.recipe import Recipe, load_recipe
 from harness_adapters.train.training import train
 from harness_adapters.types import Rollout
 
-RECIPE = "cpu"
 TRAINING_SHARE = 0.65
 """Of the minutes: what is left is for comparing the adapter with its base."""
 CONCURRENCY = 6
@@ -60,12 +60,14 @@ class Progress:
 class Learned:
     """One harness's adapter beside its base.
 
+    :ivar policy: what reports call the base.
     :ivar steps: optimizer steps behind the adapter.
     :ivar training: the training run's folder.
     :ivar evaluation: the folder whose arms ``comparison`` compares.
     :ivar adapter: the PEFT folder.
     """
 
+    policy: str
     harness: str
     steps: int
     training: Path
@@ -114,6 +116,7 @@ def quickstart(
     minutes: float = 10.0,
     seed: int = 0,
     harnesses: Sequence[str] = ("pi",),
+    policy: str = "tiny",
     held_out: int = HELD_OUT,
     recipe: Recipe | None = None,
     resume: bool = False,
@@ -124,30 +127,39 @@ def quickstart(
 
     :param out: a new folder, or with ``resume`` one to go on with.
     :param minutes: of training and comparing together.
+    :param policy: ``tiny`` or ``smollm2``.
     :param held_out: tasks of the comparison, each about a table of its own.
     :param recipe: instead of the shipped one; model, harness, tasks, steps and seed are set here.
     :raises BadInput: nothing was started; the message says what to do.
+    :raises MissingPrerequisite: the policy, or what serves it, is not there.
     :raises InfraError: training stopped by itself.
     """
     names = [canonical(name) for name in harnesses]
     if not names or len(set(names)) < len(names):
         raise BadInput("name at least one harness, and each once")
-    wanted = {"minutes": minutes, "seed": seed, "harnesses": names, "held_out": held_out}
+    learner = find_policy(policy, names)
+    model = learner.folder()
+    wanted = {
+        **{"minutes": minutes, "seed": seed, "harnesses": names},
+        **{"policy": policy, "held_out": held_out},
+    }
     trained = _trained(out, wanted, resume=resume)
     tasks = out / "tasks"
     if not tasks.is_dir():
         progress.say(f"writing tasks into {tasks}")
         write_tasks(tasks, seed=seed, held_out=held_out)
         _write_state(out, wanted, trained=False)
-    runs = _runs(recipe or load_recipe(RECIPE), names, out / "train", tasks, seed)
-    with _engine([run.recipe for run in runs], progress) as (engine, thread):
+    changes = {"model": str(model), "seed": seed, "tasks": {"path": tasks.absolute()}}
+    shipped = (recipe or load_recipe(learner.recipe)).replace({**changes, "steps": _MOST_STEPS})
+    runs = _runs(shipped, names, out / "train")
+    with _engine(learner, [run.recipe for run in runs], progress) as (engine, thread):
         if not trained:
             _train(runs, engine, 60 * minutes * TRAINING_SHARE, resume, sandbox, progress)
             _write_state(out, wanted, trained=True)
         adapters = {run.harness: _last_version(run.folder) for run in runs}
         thread.call(_load(engine, adapters.values()))
         return [
-            _compared(run, adapters[run.harness], engine, out / "eval", sandbox, progress)
+            _compared(learner, run, adapters[run.harness], engine, out / "eval", sandbox, progress)
             for run in runs
         ]
 
@@ -169,8 +181,8 @@ def _trained(out: Path, wanted: Mapping[str, Any], *, resume: bool) -> bool:
         raise BadInput(f"{out} holds a quick start; go on with --resume, or name a new folder")
     state = orjson.loads(file.read_bytes())
     for name, value in wanted.items():
-        if state[name] != value:
-            raise BadInput(f"{out} was begun with {name} {state[name]}, not {value}")
+        if state.get(name) != value:
+            raise BadInput(f"{out} was begun with {name} {state.get(name)}, not {value}")
     return bool(state["trained"])
 
 
@@ -179,16 +191,8 @@ def _write_state(out: Path, wanted: Mapping[str, Any], *, trained: bool) -> None
     write_whole(out / STATE, orjson.dumps(state, option=orjson.OPT_INDENT_2) + b"\n")
 
 
-def _runs(
-    shipped: Recipe, harnesses: Sequence[str], root: Path, tasks: Path, seed: int
-) -> list[_Run]:
-    changes = {
-        "model": str(policy_folder()),
-        "seed": seed,
-        "steps": _MOST_STEPS,
-        "tasks": {"path": tasks.absolute()},
-    }
-    recipes = [shipped.replace({**changes, "harness": name}) for name in harnesses]
+def _runs(recipe: Recipe, harnesses: Sequence[str], root: Path) -> list[_Run]:
+    recipes = [recipe.replace({"harness": name}) for name in harnesses]
     if len(recipes) == 1:
         return [_Run(recipe=recipes[0], folder=root)]
     return [_Run(recipe=one, folder=root / f"{one.model_slug}.{one.harness}") for one in recipes]
@@ -210,15 +214,17 @@ def _last_version(training: Path) -> _Version:
 
 @contextmanager
 def _engine(
-    recipes: Sequence[Recipe], progress: Progress
+    policy: Policy, recipes: Sequence[Recipe], progress: Progress
 ) -> Iterator[tuple[RunningEngine, LoopThread]]:
     """The engine that all of it runs on, kept by a loop in a thread of its own."""
     hosting = Hosting(
         adapters=sum(one.lora_slots for one in recipes),
         rank=max(one.lora.served_rank for one in recipes),
         requests=sum(one.rollouts.in_flight for one in recipes),
+        cores=max(1, len(os.sched_getaffinity(0)) // 2),  # the others are the trainer's
+        vllm_flags=policy.flags,
     )
-    spec = parse_engine(f"embedded:{policy_folder()}")
+    spec = parse_engine(f"{policy.engine}:{policy.folder()}")
     opened = open_engine(spec, tasks=(), hosting=hosting, progress=progress.say)
     with LoopThread("engine") as thread:
         engine = thread.call(opened.__aenter__())
@@ -286,6 +292,7 @@ def _train(
 
 
 def _compared(
+    policy: Policy,
     run: _Run,
     adapter: _Version,
     engine: RunningEngine,
@@ -315,6 +322,7 @@ def _compared(
     )
     base, other = (arm.out for arm in evaluation.runs)
     return Learned(
+        policy=policy.title,
         harness=run.harness,
         steps=adapter.steps,
         training=run.folder,

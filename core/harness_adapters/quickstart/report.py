@@ -35,7 +35,7 @@ def write_report(learned: Sequence[Learned], file: Path) -> Path:
 def _document(one: Learned) -> Document:
     comparison = one.comparison
     labels = {
-        str(comparison.base.path): "the tiny policy",
+        str(comparison.base.path): one.policy,
         str(comparison.runs[0].arm.path): f"with its adapter for {one.harness}",
     }
     steps = {step: record["metrics"] for step, record in read_steps(one.training).items()}
@@ -93,12 +93,13 @@ def _rewarded(steps: Steps) -> tuple[str, ...]:
     rewards = [
         metrics[_SHOWN["reward"]] for metrics in steps.values() if _SHOWN["reward"] in metrics
     ]
-    third = len(rewards) // 3
-    if not third:
-        return ()
+    if len(rewards) < 2:
+        return ("Too few steps to say whether reward rose.",)
+    third = max(1, len(rewards) // 3)
     first, last = mean(rewards[:third]), mean(rewards[-third:])
     rose = "Reward rose" if last > first else "Reward did not rise"
-    return (f"{rose}: {first:.3f} over the first third of the steps, {last:.3f} over the last.",)
+    many = f"{third} of {len(rewards)} steps"
+    return (f"{rose}: {first:.3f} over the first {many}, {last:.3f} over the last {third}.",)
 
 
 def _number(value: float | None) -> Cell:

@@ -57,6 +57,7 @@ class Hosting:
     :param rank: the greatest LoRA rank.
     :param requests: requests that run at once; more wait.
     :param context: most tokens of a sequence; by default what the model was made for.
+    :param cores: that vLLM computes on where it has no GPU; by default all.
     :param vllm_flags: further ones of vLLM's own, where that is the engine.
     """
 
@@ -64,6 +65,7 @@ class Hosting:
     rank: int = 64
     requests: int = 48
     context: int | None = None
+    cores: int | None = None
     vllm_flags: tuple[str, ...] = ()
 
 
@@ -305,6 +307,7 @@ async def _vllm(
         rank=hosting.rank,
         requests=hosting.requests,
         context=hosting.context,
+        cores=hosting.cores,
         more=hosting.vllm_flags,
     )
     line = orjson.dumps(options) + b"\n"

@@ -9,14 +9,19 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from harness_adapters import BadInput
+from harness_adapters import BadInput, MissingPrerequisite
 from harness_adapters.cli.quickstart import command
 from harness_adapters.evaluation.report.document import Curve, Document
 from harness_adapters.evaluation.report.html import to_html
 from harness_adapters.quickstart.learning import STATE, Progress, quickstart
+from harness_adapters.quickstart.policy import POLICIES, Policy
 from harness_adapters.quickstart.report import training_section
+from harness_adapters.train.recipe import load_recipe
 
-BEGUN = {"minutes": 10.0, "seed": 0, "harnesses": ["pi"], "held_out": 40, "trained": False}
+BEGUN = {
+    **{"minutes": 10.0, "seed": 0, "harnesses": ["pi"], "policy": "tiny", "held_out": 40},
+    "trained": False,
+}
 SILENT = Progress(
     say=lambda text: None,
     step=lambda harness, number, metrics: None,
@@ -54,6 +59,35 @@ def test_each_harness_is_named_once(tmp_path: Path, harnesses: tuple[str, ...]) 
     assert not (tmp_path / "new").exists()
 
 
+@pytest.mark.parametrize(
+    ("policy", "harnesses", "says"),
+    [
+        ("smolm2", ("pi",), "did you mean 'smollm2'"),
+        ("smollm2", ("pi", "hermes"), "no sessions in hermes; it knows pi"),
+    ],
+)
+def test_a_policy_is_trained_where_it_has_seen_sessions(
+    tmp_path: Path, policy: str, harnesses: tuple[str, ...], says: str
+) -> None:
+    with pytest.raises(BadInput, match=says):
+        quickstart(tmp_path / "new", policy=policy, harnesses=harnesses, progress=SILENT)
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_policy_that_is_not_made_yet_says_what_makes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HA_CACHE", str(tmp_path / "cache"))
+    with pytest.raises(MissingPrerequisite, match="scripts/smollm2/make"):
+        quickstart(tmp_path / "new", policy="smollm2", progress=SILENT)
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize("policy", POLICIES.values(), ids=list(POLICIES))
+def test_each_policy_has_a_recipe_for_its_own_model(policy: Policy) -> None:
+    assert load_recipe(policy.recipe).model == policy.place().name
+
+
 def test_resume_needs_a_folder() -> None:
     result = CliRunner().invoke(command, ["--resume"])
     assert isinstance(result.exception, BadInput)
@@ -79,18 +113,22 @@ def test_the_report_draws_what_was_measured_and_nothing_else() -> None:
     [
         (
             [0.7, 0.1, 0.9],
-            ["Reward rose: 0.700 over the first third of the steps, 0.900 over the last."],
+            "Reward rose: 0.700 over the first 1 of 3 steps, 0.900 over the last 1.",
         ),
         (
             [0.5, 0.7, 0.9, 0.9, 0.5, 0.7],
-            ["Reward did not rise: 0.600 over the first third of the steps, 0.600 over the last."],
+            "Reward did not rise: 0.600 over the first 2 of 6 steps, 0.600 over the last 2.",
         ),
-        ([0.5, 0.7], []),
+        (
+            [0.7, 0.5],
+            "Reward did not rise: 0.700 over the first 1 of 2 steps, 0.500 over the last 1.",
+        ),
+        ([0.5], "Too few steps to say whether reward rose."),
     ],
 )
-def test_the_report_says_whether_reward_rose(rewards: list[float], says: list[str]) -> None:
+def test_the_report_says_whether_reward_rose(rewards: list[float], says: str) -> None:
     section = training_section({n: {"sessions/reward": one} for n, one in enumerate(rewards)})
-    assert list(section.paragraphs) == says
+    assert section.paragraphs == (says,)
 
 
 def test_a_training_without_steps_makes_an_empty_table() -> None:

@@ -37,6 +37,7 @@ class Options:
     :param rank: the greatest LoRA rank.
     :param requests: that run at once; more wait.
     :param context: most tokens of a sequence; by default what the model was made for.
+    :param cores: that the CPU build computes on; by default all.
     :param more: further flags of vLLM's own.
     """
 
@@ -47,6 +48,7 @@ class Options:
     rank: int = 64
     requests: int = 48
     context: int | None = None
+    cores: int | None = None
     more: Sequence[str] = ()
 
 
@@ -82,11 +84,14 @@ def flags(options: Options, *, port: int, cpu: bool = False) -> list[str]:
     return [*found, *options.more]
 
 
-def environment() -> dict[str, str]:
-    """The environment of vLLM: ours, and what run-time adapters need."""
+def environment(cores: int | None = None) -> dict[str, str]:
+    """The environment of vLLM: ours, and what run-time adapters need.
+
+    :param cores: that the CPU build computes on; by default all.
+    """
     return {
         # One of two cores is left idle otherwise, by the CPU build; others do not read it.
-        "VLLM_CPU_OMP_THREADS_BIND": _cores(),
+        "VLLM_CPU_OMP_THREADS_BIND": _cores(cores),
         "VLLM_CPU_KVCACHE_SPACE": "1",  # GiB
         **os.environ,
         "VLLM_ALLOW_RUNTIME_LORA_UPDATING": "1",
@@ -138,5 +143,5 @@ def is_cpu_build(python: str) -> bool:
     return asked.returncode == 0
 
 
-def _cores() -> str:
-    return ",".join(str(core) for core in sorted(os.sched_getaffinity(0)))
+def _cores(most: int | None) -> str:
+    return ",".join(str(core) for core in sorted(os.sched_getaffinity(0))[:most])

@@ -73,7 +73,7 @@ class Supervisor:
         arguments = [self._python, "-m", SERVER, *given]
         self._process = subprocess.Popen(
             arguments,
-            env=environment(),
+            env=environment(self._options.cores),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -67,6 +67,13 @@ def test_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found["VLLM_ALLOW_RUNTIME_LORA_UPDATING"] == "1", "without it nothing works"
 
 
+def test_cores_may_be_left_to_a_trainer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("VLLM_CPU_OMP_THREADS_BIND", raising=False)
+    monkeypatch.setattr("os.sched_getaffinity", lambda process: {5, 2, 3, 8})
+    assert environment()["VLLM_CPU_OMP_THREADS_BIND"] == "2,3,5,8"
+    assert environment(2)["VLLM_CPU_OMP_THREADS_BIND"] == "2,3"
+
+
 async def test_without_vllm_it_says_how_to_get_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
