@@ -105,8 +105,8 @@ def part(folder: Path, seed: int, minutes: float, *more: str) -> dict[str, Any]:
 
 def compared_again(folder: Path) -> dict[str, Any]:
     arms = folder / "eval" / "pi" / "pi"
-    base = arms / "tiny-policy"
-    (adapter,) = arms.glob("tiny-policy.*/")
+    (adapter,) = arms.glob("*.v*/")
+    base = arms / adapter.name.partition(".")[0]
     ran = subprocess.run(
         [*HA, "compare", str(base), str(adapter), "--json"], capture_output=True, text=True
     )
