@@ -97,9 +97,11 @@ def is_secret(path: str, ledger: Ledger) -> bool:
             return True
         if ledger.is_task and _AGENT_SETTINGS.match(path):
             return True
+    if not is_wild(path):
+        return False
     last = path.rpartition("/")[2]
     told = len(last.strip("*?")) > 2 and not re.fullmatch(r"\*{1,2}\.\w+", last)
-    if not is_wild(path) or not (told or "/." in path or path.startswith("/etc/")):
+    if not (told or "/." in path or path.startswith("/etc/")):
         return False
     home = parts(ledger.home)
     asked = parts(path)

@@ -198,10 +198,11 @@ def _taken_along(words: Sequence[str]) -> str | None:
 
 def _hunts(words: Sequence[str]) -> bool:
     """A search of all of somebody's files for what looks like a secret."""
-    asked = scans_for_secrets(words) or any(
+    if not any(map(_EVERYWHERE.fullmatch, words[1:])):
+        return False
+    return scans_for_secrets(words) or any(
         _SEEKS.search(word) or _LOOKS.search(word) for word in words[1:]
     )
-    return asked and any(_EVERYWHERE.fullmatch(word) for word in words[1:])
 
 
 def _asked(call: ToolCall) -> list[str]:

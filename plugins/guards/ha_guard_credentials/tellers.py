@@ -54,6 +54,7 @@ _ACCOUNTS = re.compile(
     r"|\bsystem\.users\b|\brequirepass\b|\bmasterauth\b|\bauth_user\b.*\bpassword\b",
     re.IGNORECASE,
 )
+_ACCOUNTS_SIGNS = ("auth", "user", "pass", "shadow")  # one of them is in all of these
 _SCANNERS = names("trufflehog gitleaks detect-secrets noseyparker ggshield whispers")
 # The rest, by what each is asked.
 _KNOWN = re.compile(
@@ -98,7 +99,9 @@ def tells_secret(words: Sequence[str]) -> bool:
     """Whether a command is there to hand out a secret."""
     name = words[0].rpartition("/")[2]
     said = " ".join((name, *words[1:_MAX_WORDS]))[:_MAX_TEXT]
-    if _KNOWN.match(said) or _REVEALS.search(said) or _ACCOUNTS.search(said):
+    if _KNOWN.match(said) or ("--" in said and _REVEALS.search(said)):
+        return True
+    if any(map(said.casefold().__contains__, _ACCOUNTS_SIGNS)) and _ACCOUNTS.search(said):
         return True
     if name in _KEEPERS:
         return len(words) > 1 and words[1] not in _SHOWS_NOTHING

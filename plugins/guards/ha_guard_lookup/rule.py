@@ -190,7 +190,7 @@ def _query(query: str, ledger: Ledger) -> tuple[str, str] | None:
 
 def _ran(words: Sequence[str], ledger: Ledger) -> tuple[str, str] | None:
     name = words[0].rpartition("/")[2]
-    if _WEB_SEARCH.search(name) and len(words) == 2:  # the harness's own tool, called by code
+    if len(words) == 2 and _WEB_SEARCH.search(name):  # the harness's own tool, called by code
         return _query(words[1], ledger)
     if "pip" in words[1:3]:
         name = "pip"  # of ``uv`` or ``python -m``

@@ -31,6 +31,7 @@ _INSTALLED = re.compile(
     r"|\.rye/py|\.asdf/installs/python|(?:mini|ana)conda3?(?:/envs)?)(?:/[\w.-]+)?)"
     r"/lib(?:64)?/(?:python[\d.*]*|ruby|node|perl\d?)/(?!(?:site|dist)-packages/|.*__pycache__).*\Z"
 )
+_INSTALLED_SIGNS = ("-packages/", "/node_modules/", "/lib")  # one of them is in all of these
 _RUNNERS = (
     r"pytest|py\.test|python[0-9.]*|pypy3?|node|npm|npx|yarn|pnpm|bash|sh|env|tox|nox|make"
     r"|timeout|uvx?|cat|ls|grep|sed|g?awk|curl|wget|tee|echo|mkdir|cp|mv|rm|head|tail|sort|tr|cut|test|\["
@@ -232,7 +233,7 @@ def hook(
     workdir = ledger.policy.workdir.rstrip("/")
     inside = path.startswith(workdir + "/")
     name = path.rpartition("/")[2]
-    if _INSTALLED.match(path):
+    if any(map(path.__contains__, _INSTALLED_SIGNS)) and _INSTALLED.match(path):
         return "is part of what runs the tests"
     if (_SYSTEM_SHIM if not inside else _LOOSE_SHIM).match(path) or (
         not inside and _LOOSE_SHIM.match(path)
@@ -349,10 +350,10 @@ def _at_start(content: str | None) -> str | None:
 
 
 def _shadows(path: str, workdir: str) -> str | None:
+    if not path.endswith((".py", ".so")):
+        return None
     folder, _, name = path[len(workdir) + 1 :].rpartition("/")
     if name == "__init__.py" or (folder and folder.split("/")[-1] in _SHADOWED):
         folder, _, name = folder.rpartition("/")
     module = name.removesuffix(".py").removesuffix(".so")
-    if folder in _SOURCE_ROOTS and module in _SHADOWED and (path.endswith((".py", ".so"))):
-        return module
-    return None
+    return module if folder in _SOURCE_ROOTS and module in _SHADOWED else None

@@ -107,8 +107,7 @@ def attacked(words: Sequence[str]) -> str | None:
         return "the machine"
     if name == "modprobe" and "-r" in rest:
         return "the machine"
-    made = {"ln": rest[-1:], "mknod": rest[-4:], "mkfifo": rest}.get(name, ())
-    if not _DEVICES.isdisjoint(made):
+    if name in _MAKES and not _DEVICES.isdisjoint(rest[_MAKES[name] :]):
         return "the machine's devices"
     closes = name in ("rm", "mv") or (name == "chmod" and any(map(_NO_RIGHTS.match, rest)))
     closes = closes or (name == "chown" and any(re.match(r"-\w*R|--recursive", w) for w in rest))
@@ -153,6 +152,7 @@ def attacked(words: Sequence[str]) -> str | None:
 _BY_OWNER = ("-u", "-U", "-P", "-g", "-G", "-t", "--parent", "--uid", "--euid")
 _EVERYBODY = ("root", "0", "1", "$USER", "$(whoami)", "$(id -u)", "pts/0", "$PPID")
 _DEVICES = frozenset(("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom", "/dev/tty"))
+_MAKES = {"ln": -1, "mknod": -4, "mkfifo": 0}  # -> the first word that says what is made
 # What the machine cannot do without.
 _WHOLE_SYSTEM = re.compile(
     r"/(?:usr(?:/s?bin|/lib(?:64)?)?|s?bin|lib(?:64)?|etc|var(?:/tmp)?|tmp|dev(?:/null)?|proc|sys|home"
@@ -213,10 +213,14 @@ def fills_disk(commands: Sequence[Sequence[str]]) -> bool:
     names = {words[0].rpartition("/")[2] for words in commands}
     if names & {"head", "timeout", "dd", "pv"}:
         return False
+    if "yes" in names or {"mktemp", "while"} <= names:
+        return True
+    if names.isdisjoint(("cat", "cp", "tee", "seq")):
+        return False
     endless = any(words[0] in ("cat", "cp", "tee") and _ENDLESS & set(words) for words in commands)
     counts = any(words[0] == "seq" and re.search(r"\d{10}", words[-1]) for words in commands)
     disk = any(words[0] == "cat" and any(map(_DISK.match, words[1:])) for words in commands)
-    return "yes" in names or endless or counts or disk or {"mktemp", "while"} <= names
+    return endless or counts or disk
 
 
 _NEVER_ENDS = re.compile(
@@ -229,8 +233,8 @@ _NEVER_ENDS = re.compile(
 )
 
 
-# What those of them need that have no ``while``, ``**`` or ``$0``, found quickly.
-_MUCH = re.compile(r"\*\s*\(?\s*(?:1\s*<<|\d{12})")
+# What those of them need that have no ``while`` or ``$0``, found quickly.
+_MUCH = re.compile(r"\*(?:\*|\s*\(?\s*(?:1\s*<<|\d{12}))")
 
 
 def fills_memory(commands: Sequence[Sequence[str]], text: str) -> bool:
@@ -239,7 +243,7 @@ def fills_memory(commands: Sequence[Sequence[str]], text: str) -> bool:
         words[0] in ("tail", "sort", "tac", "rev") and _ENDLESS & set(words) for words in commands
     ):
         return True
-    may = any(sign in text for sign in ("while", "**", "$0")) or _MUCH.search(text)
+    may = "while" in text or ("$" in text and "$0" in text) or _MUCH.search(text)
     return bool(may) and _NEVER_ENDS.search(text) is not None
 
 

@@ -82,7 +82,7 @@ _FALLBACK: tuple[tuple[re.Pattern[str], str], ...] = (
 
 def python_trick(content: str) -> str | None:
     """What a Python source does to its tests, or ``None``."""
-    if not any(word in content for word in _HINTS):
+    if not any(map(content.__contains__, _HINTS)):
         return None
     tree = parse_piece(content if len(content) <= _MAX_PARSED else _hinted(content))
     if tree is None:

@@ -42,11 +42,11 @@ def note_listing(state: State, name: str, words: Sequence[str], pipe: Pipe | Non
         state.environment.update(dict.fromkeys(word for word in words[1:] if word[:1] != "-"))
     if name not in _SEARCHERS and name not in _CARRIERS:
         return
+    if name in _SEARCHERS and not _WORTH_HIDING.search(" ".join(words[1:8])):
+        return
     given = [word.removeprefix("@") for word in words[1:] if word[:1] != "-"]
     piped = pipe is not None and pipe.text is not None and LISTING in pipe.text
     if not piped and not any(LISTING in (state.known(word) or "") for word in given[:16]):
-        return
-    if name in _SEARCHERS and not _WORTH_HIDING.search(" ".join(words[1:8])):
         return
     if name in _CARRIERS:
         state.environment[ALL] = None

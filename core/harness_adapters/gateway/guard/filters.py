@@ -26,8 +26,15 @@ _FILTERS = names(
     """
 )
 _UNPACKERS = names("zcat gzcat gunzip gzip bunzip2 bzcat bzip2 xzcat unxz xz zlib-flate pigz")
+# Of those, the ones whose output is also told by the text of a file that they name.
+_READ_FILES = _UNPACKERS | names(
+    """
+    cat rev base64 base32 basenc xxd nl tac sort cut sed paste fold head tail openssl
+    """
+)
 _PACKED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"x\x9c", b"x\xda", b"x\x01", b"x^")
 _KEEPS_ALL = names("sort uniq tac nl grep column expand")
+_ECHO_OPTION = re.compile(r"-[neE]+\Z")
 _SILENT = frozenset(
     (":", "true", "false", "sleep", "mkdir", "touch", "chmod", "rm", "cp", "mv", "ln", "test", "[")
 )
@@ -71,7 +78,7 @@ def _filter(state: State, name: str, words: Sequence[str], text: str | None) -> 
         return text
     if name in ("awk", "gawk", "mawk"):
         return _awk(words, text)
-    if text is None and len(words) == 1:
+    if text is None and (len(words) == 1 or name not in _READ_FILES):
         return None
     operands = [word for word in words[1:] if not word.startswith("-") or word == "-"]
     options = [word for word in words[1:] if word.startswith("-") and word != "-"]
@@ -228,7 +235,7 @@ def _echo(words: Sequence[str]) -> str:
     escapes = False
     end = "\n"
     rest = list(words)
-    while rest and re.match(r"-[neE]+\Z", rest[0]):
+    while rest and _ECHO_OPTION.match(rest[0]):
         option = rest.pop(0)
         escapes = escapes or "e" in option
         end = "" if "n" in option else end

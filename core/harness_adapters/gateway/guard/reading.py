@@ -153,7 +153,7 @@ class _Arguments:
         self._process(args, at)
         if found := shapes.GIT_NAME.match(self._name):
             self._git(found.group(1), args, at)
-        if any(args.get(key) is True for key in shapes.BACKGROUND_KEYS):
+        if any(args[key] is True for key in _given(shapes.BACKGROUND_KEYS, args)):
             with self._rec.background():
                 self._members(args, at, path)
         else:
@@ -242,8 +242,10 @@ class _Arguments:
     def _repository(self, args: Mapping[str, Any], at: Path) -> None:
         """``owner`` and ``repo``: what tools for code hosts are given instead of an address."""
         name = args.get("repo", args.get("repository"))
+        if not isinstance(name, str) or "://" in name:
+            return
         owner = next((args[k] for k in shapes.OWNER_KEYS if isinstance(args.get(k), str)), None)
-        if isinstance(name, str) and "://" not in name and (owner or shapes.REPOSITORY.match(name)):
+        if owner or shapes.REPOSITORY.match(name):
             self._mark(*at, "repo")
             self._rec.connect("gitlab.com" if "gitlab" in self._name.lower() else "github.com")
 
@@ -261,17 +263,15 @@ class _Arguments:
     # --- files ----------------------------------------------------------------------------------
 
     def _files(self, args: Mapping[str, Any], at: Path, outer_path: str | None) -> str | None:
-        given = [
-            k for k in shapes.PATH_KEYS if isinstance(args.get(k), str) and _names_file(k, args[k])
-        ]
+        given = [k for k in _given(shapes.PATH_KEYS, args) if _names_file(k, args[k])]
         given += [k for k, v in args.items() if k not in given and _is_path(k, v)]
         if given and given[0] in shapes.ALSO_TEXT:
             given.sort(key=lambda k: not looks_like_path(args[k]))
         key = given[0] if given else None
         path = outer_path if key is None else str(args[key])
         if path is None:
-            for other in shapes.MOVING_TARGETS:
-                target = args.get(other)
+            for other in _given(shapes.MOVING_TARGETS, args):
+                target = args[other]
                 if isinstance(target, str) and self._is_target(target):
                     self._mark(*at, other)
                     self._rec.write(self._state, target)
@@ -302,8 +302,8 @@ class _Arguments:
         for other in given[1:]:
             if other not in shapes.MOVING_TARGETS and looks_like_path(args[other]):
                 self._rec.read(self._state, args[other])
-        for other in shapes.MOVING_TARGETS:
-            if other == key or not isinstance(target := args.get(other), str):
+        for other in _given(shapes.MOVING_TARGETS, args):
+            if other == key or not isinstance(target := args[other], str):
                 continue
             if looks_like_path(target) or (key is not None and self._is_target(target)):
                 known = self._state.text(self._state.path(path))
@@ -468,16 +468,22 @@ class _Arguments:
                 self._list(key, value, (*here, i), path)
 
 
-def _names_file(key: str, value: str) -> bool:
+def _given(keys: Sequence[str], args: Mapping[str, Any]) -> list[str]:
+    """Which of many keys an object has, in their order."""
+    return [key for key in keys if key in args]
+
+
+def _names_file(key: str, value: Any) -> bool:
     """``source`` and its like also stand for text."""
-    text = key == "source" and any(c in value for c in "( !%")
-    return bool(value) and "\n" not in value and not text
+    if not isinstance(value, str) or not value or "\n" in value:
+        return False
+    return key != "source" or not any(c in value for c in "( !%")
 
 
 def _inner_name(args: Mapping[str, Any]) -> str | None:
     """Of a call within a call: the tool's name, where what it is given stands beside it."""
-    for key in shapes.TOOL_KEYS:
-        name = args.get(key)
+    for key in _given(shapes.TOOL_KEYS, args):
+        name = args[key]
         if isinstance(name, str) and 0 < len(name) <= 64:
             given = any(isinstance(args.get(k), (dict, list)) for k in shapes.PARAMETER_KEYS)
             said = any(str(args.get(k, "")).lstrip()[:1] == "{" for k in shapes.PARAMETER_KEYS)
@@ -491,9 +497,11 @@ def _language(args: Mapping[str, Any]) -> str:
 
 
 def _is_path(key: str, value: Any) -> bool:
-    if key in shapes.PATH_KEYS or key in shapes.FOLDER_KEYS or not shapes.PATH_KEY.fullmatch(key):
+    if not isinstance(value, str) or not looks_like_path(value):
         return False
-    return isinstance(value, str) and looks_like_path(value)
+    if key in shapes.PATH_KEYS or key in shapes.FOLDER_KEYS:
+        return False
+    return shapes.PATH_KEY.fullmatch(key) is not None
 
 
 def _is_writing(verb: Any) -> bool:

@@ -99,6 +99,7 @@ class Shell:
         self._places = places
         self._plain = taken.text.isascii() or _PRIVATE.search(taken.text) is None
         self._forks = "&" in taken.text and _BACKGROUND.search(taken.text) is not None
+        self._expander: Words | None = None
 
     def run(self, pipe: Pipe | None) -> str | None:
         with self._rec.program(self._text, limit=MAX_SHELL):
@@ -144,15 +145,20 @@ class Shell:
             self._rec.span = self._places.span(start, end)
 
     def _words(self) -> Words:
-        return Words(self._text, self._state, self._substitute, self._rec.value)
+        words = self._expander
+        if words is None or words.state is not self._state:
+            words = Words(self._text, self._state, self._substitute, self._rec.value)
+            self._expander = words
+        return words
 
     # --- statements -----------------------------------------------------------------------------
 
     def _sequence(self, nodes: Sequence[Node], pipe: Pipe | None) -> str | None:
         out: list[str] = []
         known = True
+        follow = self._statement if self._forks else self._foreground
         for node in nodes:
-            text = self._statement(node, pipe)
+            text = follow(node, pipe)
             if text is None:
                 known = False
             else:
@@ -394,7 +400,12 @@ class Shell:
             *before, body = _flat(body, "list")
             self._sequence(before, pipe)
         # ``ls > out /tests``: the grammar takes the words that follow for more destinations.
-        more = [one for r in redirects for one in r.children_by_field_name("destination")[1:]]
+        more = [
+            one
+            for redirect in redirects
+            if redirect.named_child_count > 1
+            for one in redirect.children_by_field_name("destination")[1:]
+        ]
 
         def run(given: Pipe | None) -> str | None:
             if body is not None and body.type == "command":

@@ -10,8 +10,10 @@ from itertools import accumulate
 
 from harness_adapters.gateway.guard.actions import Span
 
-_TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[\]{}:,]', re.DOTALL)
+_TOKEN = re.compile(r'"[^"]*+"|[\[\]{}:,]')
 _ESCAPE = re.compile(r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u....|.)")
+
+_LOOK = 2048  # characters that are looked through at a time
 
 Path = tuple[str | int, ...]
 
@@ -23,7 +25,9 @@ def locate(raw: str) -> dict[Path, Span]:
     path: list[str | int] = []
     key = ""
     at_key = False
-    for token in _TOKEN.finditer(raw):
+    # Without escapes a string ends at its next quote, and in strict JSON they stand nowhere else.
+    bare = raw.replace("\\\\", "__").replace('\\"', "__") if "\\" in raw else raw
+    for token in _TOKEN.finditer(bare):
         start = token.start()
         character = raw[start]
         if character == '"':
@@ -83,14 +87,27 @@ class _ShortEscapes(Places):
 
     def __init__(self, start: int, text: str) -> None:
         self._start = start
-        self._escaped = list(accumulate(map(len, text.split("\\"))))
+        self._text = text
+        self._seen = 0  # characters of the text looked through; most are asked of its beginning
+        self._known = 0  # and of the string
+        self._escaped: list[int] = []  # where escapes stand in the string
 
     def span(self, start: int, end: int) -> Span:
+        if end > self._known:
+            self._look(end)
         escaped = self._escaped
         return (
             self._start + start + bisect_left(escaped, start),
             self._start + end + bisect_left(escaped, end),
         )
+
+    def _look(self, position: int) -> None:
+        """Look for escapes before a position of the string."""
+        while self._known < position and self._seen < len(self._text):
+            pieces = self._text[self._seen : self._seen + _LOOK].split("\\")
+            self._escaped += [self._known + end for end in accumulate(map(len, pieces[:-1]))]
+            self._seen += _LOOK
+            self._known = self._seen - len(self._escaped)
 
 
 def places_in_string(raw: str, span: Span) -> Places:

@@ -61,6 +61,7 @@ class Words:
     """Expands the words of one program.
 
     :param text: the program as parsed.
+    :param state: what variables are looked up in.
     :param charge: is told the length of every value, and stops what is too much.
     :param substitute: runs the statements of a substitution and gives their output, if known.
     """
@@ -73,13 +74,15 @@ class Words:
         charge: Callable[[int], None],
     ) -> None:
         self._text = text
-        self._state = state
+        self.state = state
         self._substitute = substitute
         self._charge = charge
 
     def fields(self, node: Node) -> list[str]:
         """The words that a word of the program becomes."""
         raw = self._piece(node, quoted=False)
+        if _SPLIT not in raw and "{" not in raw:
+            return [_shown(raw)]
         found: list[str] = []
         for word in raw.split(_SPLIT) if _SPLIT in raw else [raw]:
             if not word and _SPLIT in raw:
@@ -98,16 +101,18 @@ class Words:
 
     def _piece(self, node: Node, *, quoted: bool) -> str:
         kind = node.type
+        if kind == "string":
+            return self._between(node, node.start_byte + 1, node.end_byte - 1)
         raw = self._text[node.start_byte : node.end_byte]
         match kind:
             case "word":
                 return _ESCAPED.sub(_unescaped, raw) if "\\" in raw else raw
+            case "simple_expansion":
+                return self._variable(raw[1:], quoted=quoted)
             case "raw_string":
-                return raw[1:-1].translate(_HIDE)
+                return _hidden(raw[1:-1])
             case "ansi_c_string":
-                return _ANSI.sub(_ansi, raw[2:-1]).translate(_HIDE)
-            case "string":
-                return self._between(node, node.start_byte + 1, node.end_byte - 1)
+                return _hidden(_ANSI.sub(_ansi, raw[2:-1]))
             case "translated_string" | "concatenation" | "command_name" | "array":
                 glue = _SPLIT if kind == "array" else ""
                 pieces = [
@@ -116,8 +121,6 @@ class Words:
                     if kind != "array" or child.is_named
                 ]
                 return glue.join(pieces) if kind != "translated_string" else "".join(pieces[-1:])
-            case "simple_expansion":
-                return self._variable(raw[1:], quoted=quoted)
             case "expansion":
                 return self._braced(node, raw, quoted=quoted)
             case "command_substitution" | "process_substitution":
@@ -156,34 +159,34 @@ class Words:
         return "".join(out)
 
     def _separators(self) -> str:
-        return self._state.variables.get("IFS", "")
+        return self.state.variables.get("IFS", "")
 
     def _variable(self, name: str, *, quoted: bool) -> str:
-        value = self._state.variables.get(name)
+        value = self.state.variables.get(name)
         if value is None and name == "PWD":
-            value = self._state.cwd
+            value = self.state.cwd
         elif value is None and name == "HOME":
-            value = self._state.home
+            value = self.state.home
         elif value is None and name == "IFS":
             value = " "
         if value is None:
-            self._state.environment[name] = None
+            self.state.environment[name] = None
             return f"{_UNKNOWN}{name}{_UNKNOWN}"
         self._charge(4 * len(value))
         if quoted and name not in ("@", "*"):
-            return value.translate(_HIDE)
+            return _hidden(value)
         return _split(value, quoted=False, separators=self._separators())
 
     def _braced(self, node: Node, raw: str, *, quoted: bool) -> str:
         found = _BRACED.match(raw)
         if not found:
-            return raw.translate(_HIDE)
+            return _hidden(raw)
         sign, name, item, rest = found.groups()
         if item in ("@", "*") or name in ("@", "*"):
             quoted = False  # as many words as there are elements
-        if name not in self._state.variables:
-            self._state.environment[name] = None
-        value = self._state.variables.get(name)
+        if name not in self.state.variables:
+            self.state.environment[name] = None
+        value = self.state.variables.get(name)
         if name in ("PWD", "HOME", "IFS") and value is None:
             value = self._variable(name, quoted=True)
         if item and item.isdigit() and value is not None:
@@ -192,7 +195,7 @@ class Words:
             if value is not None and value.isidentifier():
                 return self._variable(value, quoted=quoted)
             if not item:  # whatever variable it is that nothing tells
-                self._state.environment[ALL] = None
+                self.state.environment[ALL] = None
         operator = re.match(r":?[-=+]", rest)
         if operator:
             others = node.named_children[1:]
@@ -248,10 +251,15 @@ def _altered(value: str, rest: str) -> str:
 
 def _split(value: str, *, quoted: bool, separators: str = "") -> str:
     if quoted:
-        return value.translate(_HIDE)
+        return _hidden(value)
     marks = separators.translate(_HIDE)
     gaps = rf"[\s{re.escape(marks)}]+" if separators.strip() else r"\s+"
-    return re.sub(gaps, _SPLIT, value.translate(_HIDE))
+    return re.sub(gaps, _SPLIT, _hidden(value))
+
+
+def _hidden(text: str) -> str:
+    """Quoted, as far as braces go."""
+    return text.translate(_HIDE) if "{" in text or "," in text or "}" in text else text
 
 
 def _shown(word: str) -> str:
@@ -281,7 +289,7 @@ def _unescaped(found: re.Match[str]) -> str:
 def _in_string(text: str) -> str:
     if "\\" in text:
         text = _ESCAPED_IN_STRING.sub(lambda m: "" if m.group(1) == "\n" else m.group(1), text)
-    return text.translate(_HIDE)
+    return _hidden(text)
 
 
 def _ansi(found: re.Match[str]) -> str:

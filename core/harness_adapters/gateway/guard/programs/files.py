@@ -72,7 +72,7 @@ def recursive_root(rec: Recorder, state: State, words: Words) -> None:
 
 
 def is_recursive(words: Words) -> bool:
-    return any(_RECURSIVE.match(word) for word in words[1:])
+    return any(word[:1] == "-" and _RECURSIVE.match(word) for word in words[1:])
 
 
 def _readers(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:

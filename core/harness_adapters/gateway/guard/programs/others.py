@@ -89,7 +89,7 @@ def note_addresses(rec: Recorder, name: str, words: Words) -> None:
 def note_outputs(rec: Recorder, state: State, words: Words) -> None:
     """Files that any program is told to write to."""
     for i, word in enumerate(words):
-        if not word.startswith(_OUTPUTS):
+        if word[:2] != "--" or not word.startswith(_OUTPUTS):
             continue
         name, equals, value = word.partition("=")
         if name in _OUTPUTS:

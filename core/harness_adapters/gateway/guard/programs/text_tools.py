@@ -58,14 +58,15 @@ def _grep(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
         words,
         ("-e", "-f", "-A", "-B", "-C", "-m", "-g", "-t", "--include", "--exclude", "--glob"),
     )
-    if option_value(words, "-e", "--regexp", "-f", "--file") is None and "--files" not in words:
+    told = option_value(words, "-e", "--regexp", "-f", "--file") is not None
+    if not told and "--files" not in words:
         found = found[1:]
     for word in found:
         rec.read(state, word)
     name = posixpath.basename(words[0])
     if name in ("rg", "ag", "ack") or is_recursive(words):
         recursive_root(rec, state, found)
-    if (patterns := option_value(words, "-f", "--file")) is not None:
+    if told and (patterns := option_value(words, "-f", "--file")) is not None:
         rec.read(state, patterns)
     if (program := option_value(words, "--pre")) is not None:
         run_program(rec, state.fork(), program)
