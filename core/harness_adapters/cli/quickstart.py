@@ -42,7 +42,14 @@ Examples:
     default="tiny",
     show_default=True,
     metavar="NAME",
-    help="tiny, or smollm2: a pretrained model of 135M parameters on vLLM, in pi; slower.",
+    help="tiny, or smollm2: a pretrained model of 135M parameters, in pi; much slower.",
+)
+@click.option(
+    "--engine",
+    default="embedded",
+    show_default=True,
+    metavar="NAME",
+    help="What serves the policy: embedded or vllm.",
 )
 @click.option(
     "--recipe",
@@ -58,6 +65,7 @@ def command(
     seed: int,
     harness: str,
     policy: str,
+    engine: str,
     recipe: Path | None,
     sandbox: str | None,
     resume: bool,
@@ -85,6 +93,7 @@ def command(
             seed=seed,
             harnesses=harness.split(","),
             policy=policy,
+            engine=engine,
             recipe=None if recipe is None else load_recipe(recipe),
             resume=resume,
             sandbox=sandbox,

@@ -33,6 +33,7 @@ from harness_adapters.types import Rollout
 
 TRAINING_SHARE = 0.65
 """Of the minutes: what is left is for comparing the adapter with its base."""
+ENGINES = ("embedded", "vllm")
 CONCURRENCY = 6
 STATE = "quickstart.json"
 _MOST_STEPS = 10_000
@@ -117,6 +118,7 @@ def quickstart(
     seed: int = 0,
     harnesses: Sequence[str] = ("pi",),
     policy: str = "tiny",
+    engine: str = "embedded",
     held_out: int = HELD_OUT,
     recipe: Recipe | None = None,
     resume: bool = False,
@@ -128,6 +130,7 @@ def quickstart(
     :param out: a new folder, or with ``resume`` one to go on with.
     :param minutes: of training and comparing together.
     :param policy: ``tiny`` or ``smollm2``.
+    :param engine: ``embedded`` or ``vllm``, which serves it on half of the cores.
     :param held_out: tasks of the comparison, each about a table of its own.
     :param recipe: instead of the shipped one; model, harness, tasks, steps and seed are set here.
     :raises BadInput: nothing was started; the message says what to do.
@@ -137,11 +140,13 @@ def quickstart(
     names = [canonical(name) for name in harnesses]
     if not names or len(set(names)) < len(names):
         raise BadInput("name at least one harness, and each once")
+    if engine not in ENGINES:
+        raise BadInput(f"a quick start runs on {' or '.join(ENGINES)}, not on {engine!r}")
     learner = find_policy(policy, names)
     model = learner.folder()
     wanted = {
         **{"minutes": minutes, "seed": seed, "harnesses": names},
-        **{"policy": policy, "held_out": held_out},
+        **{"policy": policy, "engine": engine, "held_out": held_out},
     }
     trained = _trained(out, wanted, resume=resume)
     tasks = out / "tasks"
@@ -152,14 +157,15 @@ def quickstart(
     changes = {"model": str(model), "seed": seed, "tasks": {"path": tasks.absolute()}}
     shipped = (recipe or load_recipe(learner.recipe)).replace({**changes, "steps": _MOST_STEPS})
     runs = _runs(shipped, names, out / "train")
-    with _engine(learner, [run.recipe for run in runs], progress) as (engine, thread):
+    served = f"{engine}:{model}"
+    with _engine(served, [run.recipe for run in runs], progress) as (running, thread):
         if not trained:
-            _train(runs, engine, 60 * minutes * TRAINING_SHARE, resume, sandbox, progress)
+            _train(runs, running, 60 * minutes * TRAINING_SHARE, resume, sandbox, progress)
             _write_state(out, wanted, trained=True)
         adapters = {run.harness: _last_version(run.folder) for run in runs}
-        thread.call(_load(engine, adapters.values()))
+        thread.call(_load(running, adapters.values()))
         return [
-            _compared(learner, run, adapters[run.harness], engine, out / "eval", sandbox, progress)
+            _compared(learner, run, adapters[run.harness], running, out / "eval", sandbox, progress)
             for run in runs
         ]
 
@@ -214,7 +220,7 @@ def _last_version(training: Path) -> _Version:
 
 @contextmanager
 def _engine(
-    policy: Policy, recipes: Sequence[Recipe], progress: Progress
+    served: str, recipes: Sequence[Recipe], progress: Progress
 ) -> Iterator[tuple[RunningEngine, LoopThread]]:
     """The engine that all of it runs on, kept by a loop in a thread of its own."""
     hosting = Hosting(
@@ -222,10 +228,9 @@ def _engine(
         rank=max(one.lora.served_rank for one in recipes),
         requests=sum(one.rollouts.in_flight for one in recipes),
         cores=max(1, len(os.sched_getaffinity(0)) // 2),  # the others are the trainer's
-        vllm_flags=policy.flags,
+        vllm_flags=("--dtype", "float32"),
     )
-    spec = parse_engine(f"{policy.engine}:{policy.folder()}")
-    opened = open_engine(spec, tasks=(), hosting=hosting, progress=progress.say)
+    opened = open_engine(parse_engine(served), tasks=(), hosting=hosting, progress=progress.say)
     with LoopThread("engine") as thread:
         engine = thread.call(opened.__aenter__())
         try:

@@ -32,16 +32,12 @@ class Policy:
     """A model that the quick start trains adapters for.
 
     :ivar title: what a report calls it.
-    :ivar engine: what serves it: ``embedded`` or ``vllm``.
-    :ivar flags: of that engine's own.
     :ivar recipe: the shipped recipe for its adapters.
     :ivar harnesses: those whose sessions it has been shown.
     :ivar place: tells its folder.
     """
 
     title: str
-    engine: str
-    flags: tuple[str, ...] = ()
     recipe: str
     harnesses: tuple[str, ...]
     place: Callable[[], Path]
@@ -64,15 +60,12 @@ POLICIES: Mapping[str, Policy] = MappingProxyType(
     {
         "tiny": Policy(
             title="the tiny policy",
-            engine="embedded",
             recipe="cpu",
             harnesses=("pi", "opencode", "hermes"),
             place=policy_folder,
         ),
         "smollm2": Policy(
             title="SmolLM2-135M",
-            engine="vllm",
-            flags=("--dtype", "float32"),
             recipe="smollm2-135m",
             harnesses=("pi",),
             place=pretrained_folder,

@@ -19,7 +19,8 @@ from harness_adapters.quickstart.report import training_section
 from harness_adapters.train.recipe import load_recipe
 
 BEGUN = {
-    **{"minutes": 10.0, "seed": 0, "harnesses": ["pi"], "policy": "tiny", "held_out": 40},
+    **{"minutes": 10.0, "seed": 0, "harnesses": ["pi"], "policy": "tiny"},
+    **{"engine": "embedded", "held_out": 40},
     "trained": False,
 }
 SILENT = Progress(
@@ -71,6 +72,12 @@ def test_a_policy_is_trained_where_it_has_seen_sessions(
 ) -> None:
     with pytest.raises(BadInput, match=says):
         quickstart(tmp_path / "new", policy=policy, harnesses=harnesses, progress=SILENT)
+    assert not (tmp_path / "new").exists()
+
+
+def test_it_runs_on_an_engine_that_hosts_adapters(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="embedded or vllm, not on 'scripted'"):
+        quickstart(tmp_path / "new", engine="scripted", progress=SILENT)
     assert not (tmp_path / "new").exists()
 
 
