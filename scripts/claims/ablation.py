@@ -4,9 +4,9 @@ rate.
 
     scripts/evidence ablation
 
-Runs `ha quickstart` once for each of the arms, ten minutes each. A run that has finished below
-`--parts` is not made again. The claim holds when the recipe itself learns (as in quick_start); what
-its changes do is told, whatever it is.
+Runs `ha quickstart` once for each of the arms, ten minutes each by default. A run that has finished
+below `--parts` is not made again. The claim holds when the recipe itself clearly needs fewer calls
+(the interval ends below 1) and solves as much; what its changes do is told, whatever it is.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ sys.path.insert(0, str(ROOT / "tests" / "support"))
 
 from distributions import install  # noqa: E402
 from evidence import write_evidence  # noqa: E402
-from quick_start import learns, part  # noqa: E402
+from quick_start import FEWEST_POINTS, part  # noqa: E402
 
 from harness_adapters.train.recipe import load_recipe  # noqa: E402
 from harness_adapters.train.recipe_file import write_toml  # noqa: E402
@@ -81,12 +81,13 @@ def main() -> int:
                 write_toml(load_recipe("cpu").replace(changes).model_dump(mode="json"))
             )
             said = part(arm, SEED, options.minutes, "--recipe", str(recipe))
-            found[name] = {"changes": changes, "learns": learns(said), **said}
+            found[name] = {"changes": changes, **said}
             ratio = said["calls_ratio"]
             print(f"{name}: calls x {ratio['est']:.2f}", file=sys.stderr, flush=True)
+    shipped = found["the recipe"]
     return write_evidence(
         *(options.out, __file__, __doc__),
-        holds=found["the recipe"]["learns"],
+        holds=shipped["calls_ratio"]["hi"] < 1 and shipped["diff_pass1"]["lo"] > FEWEST_POINTS,
         versions=("torch", "trl", "peft"),
         minutes=options.minutes,
         seed=SEED,
