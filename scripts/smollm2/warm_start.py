@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import copy
-import json
 import random
 import shutil
 import sys
@@ -33,6 +32,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tiny_policy"))
 from harness_prompts import Prompt, prompt
 from rendering import TEMPLATE, pieces, render
 from sessions import session
+from telling import tell
 
 HARNESS = "pi"
 TRAINED_LAYERS = 15  # of 30: what is below knows enough of language, and is not gone back through
@@ -74,7 +74,7 @@ def main() -> None:
         torch.set_num_threads(options.threads)
     model, tokenizer = pretrained(options.gguf)
     asked = list(questions(2 * options.seed, QUESTIONS, "train"))
-    _tell(options.out, seed=options.seed, minutes_planned=options.minutes, questions=len(asked))
+    tell(options.out, seed=options.seed, minutes_planned=options.minutes, questions=len(asked))
     train(model, tokenizer, asked, options)
 
 
@@ -89,7 +89,7 @@ def pretrained(gguf: Path) -> tuple[Any, Any]:
     del config.quantization_config  # its weights are plain numbers now
     model = LlamaForCausalLM(config)
     model.load_state_dict(read.state_dict())
-    return model.float(), tokenizer
+    return model, tokenizer
 
 
 def train(model: Any, tokenizer: Any, asked: list[Question], options: argparse.Namespace) -> None:
@@ -106,7 +106,7 @@ def train(model: Any, tokenizer: Any, asked: list[Question], options: argparse.N
     while (elapsed := time.monotonic() - started) < seconds:
         share = elapsed / seconds
         if step % MEASURED_EVERY == 0:
-            _tell(options.out, step=step, commands=written_rightly(model, tokenizer, measured))
+            tell(options.out, step=step, commands=written_rightly(model, tokenizer, measured))
         batch = draw(tokenizer, asked, dice, share)
         rate = RATE * min(1.0, (step + 1) / WARM_UP_STEPS) * min(1.0, 0.05 + 2 * (1 - share))
         for group in optimizer.param_groups:
@@ -120,9 +120,9 @@ def train(model: Any, tokenizer: Any, asked: list[Question], options: argparse.N
         seen += sum(len(row.ids) for row in batch.rows)
         minutes = (time.monotonic() - started) / 60
         told = {"step": step, "sessions": sessions, "tokens": seen, "loss": loss}
-        _tell(options.out, minutes=minutes, **told)
+        tell(options.out, minutes=minutes, **told)
     save(model, tokenizer, options.out)
-    _tell(options.out, step=step, commands=written_rightly(model, tokenizer, measured))
+    tell(options.out, step=step, commands=written_rightly(model, tokenizer, measured))
 
 
 def opening(dice: random.Random) -> tuple[Prompt, str]:
@@ -243,15 +243,6 @@ def save(model: Any, tokenizer: Any, folder: Path) -> None:
     model.save_pretrained(staged, state_dict=weights)
     shutil.rmtree(folder, ignore_errors=True)
     staged.rename(folder)
-
-
-def _tell(out: Path, **facts: Any) -> None:
-    line = json.dumps(
-        {name: round(fact, 4) if isinstance(fact, float) else fact for name, fact in facts.items()}
-    )
-    print(line, flush=True)
-    with out.with_name(f"{out.name}.log.jsonl").open("a", encoding="utf-8") as file:
-        file.write(f"{line}\n")
 
 
 def _options() -> argparse.Namespace:

@@ -12,7 +12,6 @@ Beside OUT it keeps OUT.log.jsonl with what it measured.
 from __future__ import annotations
 
 import argparse
-import json
 import random
 import time
 from concurrent.futures import ProcessPoolExecutor
@@ -26,6 +25,7 @@ from copying import copied
 from dataset import Encoder, Example
 from harness_prompts import HARNESSES
 from policy_model import load, new_model, save
+from telling import tell
 from tokenizers import Tokenizer
 from vocabulary import build, names, numbers
 
@@ -54,7 +54,7 @@ def main() -> None:
         tokenizer = build(asked[:2000])
         model = new_model(tokenizer)
     parameters = sum(parameter.numel() for parameter in model.parameters())
-    _tell(
+    tell(
         options.out,
         seed=options.seed,
         questions=len(asked),
@@ -104,11 +104,11 @@ def train(
                 found = copied(model, encoder, measured, HARNESSES[0])._asdict()
                 save(model, tokenizer, options.out)
             minutes = round(elapsed / 60, 2)
-            _tell(options.out, minutes=minutes, step=step, tokens=seen, loss=loss.item(), **found)
+            tell(options.out, minutes=minutes, step=step, tokens=seen, loss=loss.item(), **found)
     save(model, tokenizer, options.out)
     for harness in HARNESSES:
         found = copied(model, encoder, measured, harness)._asdict()
-        _tell(options.out, harness=harness, step=step, tokens=seen, **found)
+        tell(options.out, harness=harness, step=step, tokens=seen, **found)
 
 
 def loss_of(model: Any, batch: list[Example]) -> torch.Tensor:
@@ -150,15 +150,6 @@ def _questions(seed: int, count: int) -> list[Question]:
 
 def _some(part: tuple[int, int]) -> list[Question]:
     return list(questions(*part, "train"))
-
-
-def _tell(out: Path, **facts: Any) -> None:
-    line = json.dumps(
-        {name: round(fact, 4) if isinstance(fact, float) else fact for name, fact in facts.items()}
-    )
-    print(line, flush=True)
-    with out.with_name(f"{out.name}.log.jsonl").open("a", encoding="utf-8") as file:
-        file.write(f"{line}\n")
 
 
 def _options() -> argparse.Namespace:

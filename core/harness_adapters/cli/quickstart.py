@@ -20,7 +20,7 @@ Examples:
   ha quickstart
   ha quickstart --minutes 20 --seed 1 --out runs/learns
   ha quickstart --harness pi,opencode,hermes --minutes 30
-  ha quickstart --policy smollm2 --minutes 40
+  ha quickstart --policy smollm2 --minutes 60
   ha quickstart --out runs/learns --resume""",
 )
 @click.option(

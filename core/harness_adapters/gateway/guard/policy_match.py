@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 
 from harness_adapters.gateway.guard.paths import (
@@ -24,8 +23,6 @@ _MAX_NAMED = 16 * 1024
 _MAX_ASKED = 512  # paths whose answers are kept, and the length of one
 _LEFTOVERS = (".pyc", ".pyo", ".bak", ".orig", ".rej", ".swp", ".swo", ".tmp", ".log", "~")
 
-Glob = tuple[Parts, Parts]  # all of it, and the plain components that it begins with
-
 
 class PolicyMatch:
     """Answers for absolute, normalised paths that may hold wildcards (``*``, ``?``, ``[...]``; a
@@ -39,8 +36,8 @@ class PolicyMatch:
         self._roots = [
             (root, parts(root)) for root in roots if workdir[: len(parts(root))] != parts(root)
         ]
-        self._editable = [_compiled(glob, workdir) for glob in policy.editable]
-        self._protected = [_compiled(glob, workdir) for glob in policy.protected]
+        self._editable = [_anchored(glob, workdir) for glob in policy.editable]
+        self._protected = [_anchored(glob, workdir) for glob in policy.protected]
         self.is_task = bool(policy.kind or policy.protected or policy.editable)
         names = "|".join(re.escape(root.rstrip("/")) for root, _ in self._roots)
         self._names = re.compile(rf"(?<![\w./~-])/*(?:{names})(?![\w-])") if names else None
@@ -68,36 +65,14 @@ class PolicyMatch:
         """All three answers. Every rule asks about every path, so they are kept for a while."""
         if (known := self._asked.get(path)) is None:
             pieces = parts(path)
-            editable = any(
-                pieces[: len(head)] == head and matches(pieces, glob)
-                for glob, head in self._editable
-            )
-            if editable:
-                known = None, True, False
-            elif is_wild(path):
-                known = self._root(pieces), False, self._protects(pieces)
-            else:
-                known = self._plain_root(pieces), False, self._protects_plain(pieces)
+            editable = any(matches(pieces, glob) for glob in self._editable)
+            root = None if editable else self._root(pieces)
+            known = root, editable, not editable and self._protects(pieces)
             if len(self._asked) >= _MAX_ASKED:
                 self._asked.clear()
             if len(path) <= _MAX_ASKED:
                 self._asked[path] = known
         return known
-
-    def _plain_root(self, pieces: Parts) -> str | None:
-        """``_root`` of a path without wildcards."""
-        for root, root_parts in self._roots:
-            if pieces[: len(root_parts)] == root_parts:
-                return root
-        return None
-
-    def _protects_plain(self, pieces: Parts) -> bool:
-        """``_protects`` of a path without wildcards."""
-        if pieces and pieces[-1] in _CACHES:
-            return False
-        return any(
-            pieces[: len(head)] == head and overlap(pieces, glob) for glob, head in self._protected
-        )
 
     def _root(self, pieces: Parts) -> str | None:
         for root, root_parts in self._roots:
@@ -110,11 +85,11 @@ class PolicyMatch:
             return False
         head = _specific(pieces)
         if len(head) == len(pieces):
-            return any(overlap(pieces, glob) for glob, _ in self._protected)
+            return any(overlap(pieces, glob) for glob in self._protected)
         # A whole tree is changed, or all files of a type: that this may hold a file which a glob
         # means wherever it lies (``**/conftest.py``) does not yet make it an attack on that.
         return any(
-            overlap(head if self._floats(glob) else pieces, glob) for glob, _ in self._protected
+            overlap(head if self._floats(glob) else pieces, glob) for glob in self._protected
         )
 
     def _floats(self, glob: Parts) -> bool:
@@ -134,9 +109,8 @@ def _specific(path: Parts) -> Parts:
     return path[:end]
 
 
-def _compiled(glob: str, workdir: Parts) -> Glob:
-    whole = parts(glob) if glob.startswith("/") else (*workdir, *parts(glob.removeprefix("./")))
-    return whole, tuple(itertools.takewhile(lambda part: not is_wild(part), whole))
+def _anchored(glob: str, workdir: Parts) -> Parts:
+    return parts(glob) if glob.startswith("/") else (*workdir, *parts(glob.removeprefix("./")))
 
 
 def _in_root(path: Parts, root: Parts) -> bool:
