@@ -8,9 +8,10 @@ import re
 from collections.abc import Iterator
 
 from ha_guard_tamper.python_source import Names, nodes_of, parse_piece
+from harness_adapters.gateway.guard.needles import Needles
 
 # Without one of these there is no trick, and nothing is parsed.
-_HINTS = (
+_HINTS = Needles(
     "__eq__", "__ne__", "exit", "SystemExit", "PYTEST", "pytest", "unittest", "time", "assert",
     "_getframe", "currentframe", "sys.modules", "settrace", "inspect", "builtins", "mock", "freez",
     "meta_path", "path_hooks", "__import__", "setprofile", "getpid",
@@ -82,7 +83,7 @@ _FALLBACK: tuple[tuple[re.Pattern[str], str], ...] = (
 
 def python_trick(content: str) -> str | None:
     """What a Python source does to its tests, or ``None``."""
-    if not any(map(content.__contains__, _HINTS)):
+    if not _HINTS.any_in(content):
         return None
     tree = parse_piece(content if len(content) <= _MAX_PARSED else _hinted(content))
     if tree is None:
@@ -96,7 +97,7 @@ def _hinted(content: str) -> str:
     kept: list[str] = []
     left = _MAX_PARSED
     for block in _BLOCK.split(content):
-        if block.startswith(("import ", "from ")) or any(word in block for word in _HINTS):
+        if block.startswith(("import ", "from ")) or _HINTS.any_in(block):
             left -= len(block)
             if left < 0:
                 break

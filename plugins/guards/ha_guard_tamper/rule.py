@@ -36,6 +36,7 @@ from harness_adapters import (
     WritePath,
 )
 from harness_adapters.gateway.guard.checks import Checks, first_block
+from harness_adapters.gateway.guard.needles import Needles
 from harness_adapters.gateway.guard.reading import source_actions
 
 _REWARD = re.compile(r".*/reward\.(?:txt|json)\Z")
@@ -52,7 +53,7 @@ _OPENS = re.compile(
     r"|copy\w*|system|Popen|check_output|exec|run_path|load\w*)\s*\("
 )
 # One of these stands in all that the pattern above matches, and is found much faster.
-_OPENS_SIGNS = (
+_OPENS_SIGNS = Needles(
     "open", "read_", "write_", "glob", "listdir", "scandir", "iterdir", "walk", "getsource",
     "unlink", "remove", "rename", "copy", "system", "Popen", "check_output", "exec",
     "run_path", "load",
@@ -179,7 +180,7 @@ def _inside(words: Sequence[str], ledger: Ledger) -> bool:
 def _may_reach_tests(content: str) -> bool:
     return (
         _NAMES_TESTS.search(content) is not None
-        and any(map(content.__contains__, _OPENS_SIGNS))
+        and _OPENS_SIGNS.any_in(content)
         and _OPENS.search(content) is not None
         and _IMPORTABLE.search(content) is not None
     )
