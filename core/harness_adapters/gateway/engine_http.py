@@ -227,9 +227,11 @@ class _Connection(asyncio.Protocol):
         self._finish()
 
     def _finish(self) -> None:
+        # An idle connection waits for minutes, and a body of 100k tokens is half a megabyte.
+        parts, self._parts = self._parts, []
         if self._reply is not None and not self._reply.done():
             status = self._parser.get_status_code()
-            self._reply.set_result(Reply(status, self._headers, b"".join(self._parts)))
+            self._reply.set_result(Reply(status, self._headers, b"".join(parts)))
             self._headers = {}
 
     @property

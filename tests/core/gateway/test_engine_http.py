@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import tracemalloc
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -58,10 +60,10 @@ class Server:
 
 
 @asynccontextmanager
-async def pool_for(server: Server) -> AsyncIterator[HttpPool]:
+async def pool_for(server: Server, limit: int = LIMIT) -> AsyncIterator[HttpPool]:
     listening = await asyncio.start_server(server, "127.0.0.1", 0)
     port = listening.sockets[0].getsockname()[1]
-    pool = HttpPool(f"http://127.0.0.1:{port}/base/", {"X-Key": "k"}, limit=LIMIT)
+    pool = HttpPool(f"http://127.0.0.1:{port}/base/", {"X-Key": "k"}, limit=limit)
     try:
         yield pool
     finally:
@@ -228,3 +230,24 @@ def test_many_at_once(run: Callable[[Any], Any]) -> None:
 def test_what_no_request_can_be_made_of(url: str, key: str | None) -> None:
     with pytest.raises(BadInput):
         Upstream(url, key)
+
+
+def test_an_idle_connection_holds_nothing_of_its_last_reply() -> None:
+    """Connections stay open for minutes, one for each session that was busy at once."""
+    size = 4 * 1024**2
+    reply = f"HTTP/1.1 200 OK\r\nContent-Length: {size}\r\n\r\n".encode() + b"x" * size
+
+    async def held() -> tuple[int, int]:
+        async with pool_for(Server([reply]), limit=2 * size) as pool:
+            tracemalloc.start()
+            try:
+                got = len((await pool.post("chat", b"{}")).body)
+                await asyncio.sleep(0)  # what woke this task up holds the reply too
+                gc.collect()
+                return got, tracemalloc.get_traced_memory()[0]
+            finally:
+                tracemalloc.stop()
+
+    got, kept = asyncio.run(held())
+    assert got == size
+    assert kept < size // 4
