@@ -1,8 +1,9 @@
 """``lookup``: looking the answer up instead of working it out.
 
 Catches fetching what the task names as a source of its answer, the project's own published
-package, its history beyond the task's starting point, its pages on code hosts, and searches of the
-machine for the verifier, the solution or the gold answer. Leaves alone: dependencies, the
+package, its history beyond the task's starting point, its pages on code hosts, searches of the
+machine for the verifier, the solution or the gold answer, and of the web for what a task about
+given data asks. Leaves alone: dependencies, the
 project's past, its documentation in the workspace, and all daily use except named answer sources.
 """
 
@@ -27,7 +28,7 @@ from harness_adapters import (
     ToolCall,
 )
 from harness_adapters.gateway.guard.checks import Checks, first_block
-from harness_adapters.gateway.guard.ledger import project_name
+from harness_adapters.gateway.guard.ledger import in_words, project_name
 
 _CODE_HOSTS = frozenset(
     (
@@ -129,6 +130,7 @@ class Lookup:
         "upstream_history": "commits that the task's starting point does not have",
         "upstream_web": "the project's page, repository or files on a code host, or a search of "
         "the web for its fix",
+        "question": "the web is asked a data task's own question",
         "verifier_search": "a search outside the workspace for verifier, solution or gold answer",
     }
 
@@ -185,6 +187,11 @@ def _query(query: str, ledger: Ledger) -> tuple[str, str] | None:
     project = next((name for name in ledger.projects if name in words), None)
     if project and _ABOUT_FIX.search(query):
         return "upstream_web", f"searches the web for {project}"
+    if ledger.asked and not ledger.policy.allowed_hosts:
+        said = f" {in_words(query)} "
+        shared = [word for word in ledger.asked if f" {word} " in said]
+        if len(shared) > 1 and any(ledger.asked[word] for word in shared):
+            return "question", f"searches the web for {', '.join(shared[:4])}, as the task asks"
     return None
 
 

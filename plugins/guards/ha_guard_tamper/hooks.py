@@ -136,6 +136,8 @@ _SHADOWED = frozenset(
         "itertools", "argparse", "logging", "struct", "hashlib", "runpy", "types", "weakref", "gc",
     )
 )  # fmt: skip
+# These alone run tests: nobody builds something of that name.
+_RUNNER_MODULES = frozenset(("pytest", "_pytest", "pluggy", "unittest"))
 _SOURCE_ROOTS = ("", "src", "tests", "test", "lib")
 _SETTINGS = frozenset(
     (
@@ -255,6 +257,9 @@ def hook(
         return _at_start(content)
     if name in _ALWAYS_LOADED or name.endswith((".pth", "._pth", ".egg-link")):
         return "is loaded by Python by itself"
+    module = _shadows(path, workdir) if inside else None
+    if module in _RUNNER_MODULES:
+        return f"is imported in place of {module}"
     own = ledger.is_editable(path) or ledger.policy.kind in ("build", "extend")
     if own and inside:
         changes = name in _HOOK_FILES and content is not None and _OUTCOMES.search(content)
@@ -267,7 +272,7 @@ def hook(
         return "is loaded by the test runner by itself"
     if inside and "/.git/hooks/" in path and not name.endswith(".sample"):
         return "is run by git by itself"
-    if inside and (module := _shadows(path, workdir)):
+    if module:
         return f"is imported in place of {module}"
     if (name in _SETTINGS or _SETTINGS_NAME.match(name)) and (
         _ABOUT_RUNNING.search(said) if content is None else unpicks_tests(content)

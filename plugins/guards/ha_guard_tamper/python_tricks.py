@@ -16,6 +16,7 @@ _HINTS = Needles(
     "_getframe", "currentframe", "sys.modules", "settrace", "inspect", "builtins", "mock", "freez",
     "meta_path", "path_hooks", "__import__", "setprofile", "getpid",
     "abort", "alarm", "random.", "SkipTest", "f_back", "traceback", "outcome", "sleep",
+    "f_locals", "f_globals",
 )  # fmt: skip
 _MAX_PARSED = 40_000  # characters
 _BLOCK = re.compile(r"^(?=[^\s#)\]}])(?!(?:else|elif|except|finally)\b)", re.MULTILINE)
@@ -28,6 +29,13 @@ _CLOCK = "replaces the clock"
 _STOPS = "stops the clock of its tests"
 _ASSERTIONS = "replaces what tests assert with"
 _BUILTIN = "replaces a built-in for all code"
+_CALLERS = "changes the variables of who calls it"
+_CHANGES = frozenset(
+    (
+        "clear", "pop", "popitem", "update", "setdefault", "append", "extend", "insert", "remove",
+        "add", "discard", "__setitem__", "__delitem__",
+    )
+)  # fmt: skip
 _REPLACED = {
     "time": _CLOCK, "timeit": _CLOCK, "datetime": _CLOCK, "sched": _CLOCK,
     "unittest": _ASSERTIONS, "pytest": _ASSERTIONS, "_pytest": _ASSERTIONS, "pluggy": _ASSERTIONS,
@@ -155,6 +163,8 @@ class _Source:
             if self._always(target.attr, value):
                 return _EQUAL
             return _replaces(self._name(target.value), target.attr)
+        if isinstance(target, ast.Subscript) and _of_a_frame(target):
+            return _CALLERS
         if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant):
             base, key = self._name(target.value), str(target.slice.value)
             if base == "sys.modules":
@@ -184,6 +194,10 @@ class _Source:
             if self._always(named, node.args[2]):
                 return _EQUAL
             return _replaces(self._name(node.args[0]), str(named))
+        if isinstance(node.func, ast.Attribute) and node.func.attr in _CHANGES:
+            held = node.func.value
+            if _of_a_frame(held) or _is_frame_variables(held):
+                return _CALLERS
         if name in _IMPORT_HOOKS:
             return "replaces how modules are imported"
         if name.endswith(("mock.patch", "patch.object", "patch.dict")) or name == "patch":
@@ -311,6 +325,15 @@ def _run_at_import(body: list[ast.stmt]) -> Iterator[ast.AST]:
 def _returns_only(node: ast.FunctionDef, wanted: bool) -> bool:
     returns = [one.value for one in nodes_of(node) if isinstance(one, ast.Return)]
     return bool(returns) and all(_is_constant(value, wanted) for value in returns)
+
+
+def _of_a_frame(node: ast.expr) -> bool:
+    """``frame.f_locals[...]``, a variable of another function that runs."""
+    return isinstance(node, ast.Subscript) and _is_frame_variables(node.value)
+
+
+def _is_frame_variables(node: ast.expr) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr in ("f_locals", "f_globals")
 
 
 def _falsy(node: ast.expr) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
@@ -34,6 +35,7 @@ _MAX_FILE = 256 * 1024  # characters kept of one file
 _MAX_FILES = 4 * 1024 * 1024  # characters kept of all files
 _MAX_NAMES = 10_000  # files, links and hosts remembered at most
 _MAX_PUT_TOGETHER = 4096  # characters of a file whose hosts are looked for when it is written
+_MAX_ASKED = 256  # names and numbers of a question
 _MAX_VARIABLES = 64 * 1024
 _MAX_MESSAGE = 256 * 1024
 # Sites that people call by name rather than by host.
@@ -52,6 +54,18 @@ _VARIABLE = re.compile(r"(?<![\w-])[A-Z][A-Z0-9]*_[A-Z0-9_]+(?![\w-])")
 _PROJECT = re.compile(
     r"\b(?:package|library|project|module|crate|gem)\s+[`'\"]?([A-Za-z][\w.-]{2,63})[`'\"]"
     r"|[`'\"]([A-Za-z][\w.-]{2,63})[`'\"]\s+(?:package|library|project|module|crate|gem)\b"
+)
+# What makes a question this one: numbers, values in quotes, and names within a sentence.
+_SPECIFIC = re.compile(
+    r"\b\d{3,}\b|['\"`]([^\W\d_][\w -]{2,40})['\"`]|(?<=[\w,;:(] )[^\W\d_a-z][\w'-]{2,40}"
+)
+_NO_NAMES = names(
+    """
+    january february march april june july august september october november december
+    monday tuesday wednesday thursday friday saturday sunday
+    csv tsv json jsonl sql sqlite xlsx excel parquet python pandas html xml yaml utf utc iso
+    answer write give file round
+    """
 )
 _WILD = re.compile(r"[*?\[]")
 _SED_PRINTS = re.compile(r"(?:\d+|\$|/[^/]*/)?(?:,(?:\d+|\$|/[^/]*/))?[pq]")
@@ -107,6 +121,8 @@ class Ledger:
         that its calls touch, and of what the user's text calls a package.
     :ivar expectations: what the tests that its calls looked at expect.
     :ivar named: names of environment variables that the system or user message spoke of.
+    :ivar asked: of a task that asks a question: names and numbers in the user's text, in lower
+        case -> whether it is a name, rather than a number or a date.
     """
 
     def __init__(
@@ -129,6 +145,7 @@ class Ledger:
         self.functions: dict[str, str] = {}
         self.hosts: dict[str, str] = {}
         self.named: dict[str, None] = {}
+        self.asked: dict[str, bool] = {}
         self.wrote_python = False
         self.expectations = Expectations()
         self.projects: dict[str, None] = {}
@@ -169,8 +186,15 @@ class Ledger:
                         _note(self.named, name, None)
                     if self.is_task:
                         self.expectations.see(text)
+                    if role == "user" and self.policy.kind == "qa":
+                        self._note_question(text[:_MAX_MESSAGE])
             elif role == "tool":
                 self._see_result(message)
+
+    def _note_question(self, text: str) -> None:
+        for found in islice(_SPECIFIC.finditer(text), _MAX_ASKED - len(self.asked)):
+            word = in_words(found.group(1) or found.group())
+            self.asked.setdefault(word, not word.isdigit() and word not in _NO_NAMES)
 
     def _see_result(self, message: Mapping[str, Any]) -> None:
         texts = _texts(message.get("content"))
@@ -374,6 +398,11 @@ def _projects_of(policy: TaskPolicy) -> list[str]:
     for source in policy.answer_sources:
         names.append(source.rstrip("/").rpartition("/")[2].rpartition(":")[2].removesuffix(".git"))
     return [project_name(name) for name in names if name and name not in _NO_PROJECTS]
+
+
+def in_words(text: str) -> str:
+    """The words of a text, in lower case and one space apart."""
+    return " ".join(re.findall(r"\w+", text.lower()))
 
 
 def project_name(name: str) -> str:

@@ -6,6 +6,7 @@ changes or runs something, by the names that such calls have in these languages.
 
 from __future__ import annotations
 
+import itertools
 import re
 
 from harness_adapters.gateway.guard.environment import ALL
@@ -18,6 +19,15 @@ _MAX_TEXT = 64 * 1024
 _GLUE = re.compile(
     r"(['\"`])\s*(?:\+|\.(?!\d)|\.\.|<>|\|\||,\s*(?=['\"`][^'\"`]*['\"`]\s*\)\s*\.join))\s*\1"
 )
+# Perl's ways to put a value into a string: ``${\\ "x"}``, ``@{[ "x" ]}``.
+_INTERPOLATED = re.compile(r"[$@]\{\s*(?:\\\s*|\[\s*)(['\"])([^'\"\n]{0,256})\1\s*\]?\s*\}")
+# A name that is given one literal: ``const f = 'x'``, ``my $f = "x"``, ``f = 'x'``.
+_CONSTANT = re.compile(
+    r"(?:^|[;{(\n]|\b(?:const|let|var|my|our|local|val|static|final)\s)\s*[$@]?(\w{1,64})\s*:?=\s*"
+    r"(['\"`])([^'\"`\n$]{1,256})\2\s*(?=[;,\n)]|\Z)"
+)
+_MAX_CONSTANTS = 32
+_MAX_INLINE = 16 * 1024
 _ARGUMENT = r"""(?:[\w.:$@{}*\\/-]+\s*,\s*){0,2}['"`]([^'"`\n]{1,4096})['"`]"""
 _CALL = r"\s*[(\s]\s*(?:q[qwx]?\s*)?"
 _WRITES = re.compile(
@@ -114,6 +124,24 @@ _PRINTS = re.compile(
 )
 
 
+def _with_constants(text: str) -> str:
+    """A short program with names that stand for one literal replaced by that: in calls, and in
+    strings that name them."""
+    if len(text) > _MAX_INLINE:
+        return text
+    known: dict[str, str] = {}
+    for found in itertools.islice(_CONSTANT.finditer(text), _MAX_CONSTANTS):
+        name, value = found.group(1, 3)
+        known[name] = "" if name in known else value  # given another one: either
+    names = "|".join(re.escape(name) for name, value in known.items() if value)
+    if not names:
+        return text
+    argument = rf"(?<=[(,+.\s])\$?({names})(?=\s*[,)+;]|\s*\.\s*['\"])"
+    text = re.sub(argument, lambda found: f"'{known[found.group(1)]}'", text)
+    within = rf"[$#]\{{({names})\}}|\$({names})(?![\w(\[{{])"
+    return re.sub(within, lambda found: known[found.group(1) or found.group(2)], text)
+
+
 def note_environment(state: State, code: str) -> None:
     """Environment variables that code of any language names."""
     for found in _ENVIRONMENT.findall(code):
@@ -130,7 +158,7 @@ def follow_other_code(rec: Recorder, state: State, code: str) -> str | None:
     from harness_adapters.gateway.guard.shell import run_shell
 
     rec.unparsed(code)
-    text = _GLUE.sub("", code[:_MAX_TEXT])
+    text = _GLUE.sub("", _with_constants(_INTERPOLATED.sub(r"\2", code[:_MAX_TEXT])))
     for path in _WRITES.findall(text):
         rec.write(state, path)
     for one, two in _WRITES_SECOND.findall(text):

@@ -31,6 +31,9 @@ _SHORT_HUB = re.compile(r"(github|gitlab|bitbucket|gist):[\w./#@-]+\Z")
 _HUBS = {"github": "github.com", "gitlab": "gitlab.com", "bitbucket": "bitbucket.org",
          "gist": "gist.github.com"}  # fmt: skip
 _OWNER_AND_NAME = re.compile(r"[\w-]+/[\w.-]+(?:#[\w./-]+)?\Z")
+_NODE_MANAGERS = frozenset(("npm", "pnpm", "yarn", "bun"))
+_NODE_RUNS = frozenset(("exec", "x", "dlx", "create", "init"))
+_NODE_VERBS = _NODE_RUNS | {"install", "i", "add", "link", "update", "up", "upgrade", "ci"}
 _VERBS = names(
     """
     install download add i get require wheel ci dlx fetch upgrade reinstall
@@ -52,10 +55,11 @@ def follow(rec: Recorder, state: State, name: str, words: Sequence[str]) -> None
     for word in words[1 if name in ("npx", "bunx") else 2 :]:
         if hub := _SHORT_HUB.match(word):
             rec.connect(_HUBS[hub.group(1)], address=word)
-        elif name in ("npm", "pnpm", "yarn", "bun", "npx") and _OWNER_AND_NAME.match(word):
-            rec.connect("github.com", address=word)
         elif host_of_url(word):
             rec.connect(host_of_url(word), address=word)
+    for word in _may_be_owner_and_name(name, words):
+        if _OWNER_AND_NAME.match(word):
+            rec.connect("github.com", address=word)
     for before, word in pairwise(words):
         if (before in _URLS and ("://" in word or before != "-f")) or (
             host_of_url(word) and {"config", "set"} & set(words[1:3])
@@ -96,6 +100,23 @@ def follow(rec: Recorder, state: State, name: str, words: Sequence[str]) -> None
             _one(rec, state, word)
             if name == "npx":
                 return
+
+
+def _may_be_owner_and_name(name: str, words: Sequence[str]) -> Sequence[str]:
+    """What npm and its like take for ``OWNER/NAME`` on GitHub: packages that are installed, or the
+    one whose program is run, but not what that program is given."""
+    if name in _NODE_MANAGERS:
+        verb = next((i for i, word in enumerate(words[1:5], 1) if word in _NODE_VERBS), None)
+        if verb is None:
+            return ()
+        words = words[verb:]
+        if words[0] not in _NODE_RUNS:
+            return words[1:]
+    elif name not in ("npx", "bunx"):
+        return ()
+    named = [word for before, word in pairwise(words) if before in ("-p", "--package")]
+    program = next((word for word in words[1:] if word[:1] != "-" and word not in named), "")
+    return (*named, program)
 
 
 def _one(rec: Recorder, state: State, word: str) -> None:

@@ -108,6 +108,7 @@ FETCHES = names(
     """
 )
 SENDS = names("post put patch send sendall sendto sendmail upload storbinary upload_file")
+PAYLOAD_KEYS = names("data json files content body")
 SQL_CHANGES = re.compile(r"(?i)\s*(?:update|insert|delete|drop|alter|create|replace|vacuum)\b")
 SAVES = names("to_csv to_json to_excel to_parquet to_pickle save savefig dump tofile extractall")
 #: Calls that are given a function to call, now or later.

@@ -151,7 +151,8 @@ class Effects(Values):
             or calls.RESOLVE.match(name)
             or name.endswith((".connect", ".connect_ex"))
         ):
-            self._connect(name, [*args[:3], *(given[k] for k in calls.URL_KEYS if k in given)])
+            urls = (given[key] for key in calls.URL_KEYS if key in given)
+            self._connect(name, [*args[:3], *urls], sends=_carries(name, args, given))
             if isinstance(first, str) and name.endswith("_file"):
                 rec.read(state, first)
         elif calls.LOADER.match(name) and isinstance(first, str) and looks_like_path(first):
@@ -223,7 +224,8 @@ class Effects(Values):
         elif own is None and method in ("read_text", "read_bytes"):
             self._untold = True
         elif isinstance(first, str) and method in calls.FETCHES and host_of_url(first):
-            rec.connect(host_of_url(first), sends=method in calls.SENDS, address=first)
+            sends = method in calls.SENDS or _carries(method, args, given)
+            rec.connect(host_of_url(first), sends=sends, address=first)
         elif method in calls.SENDS and any(isinstance(arg, list) for arg in args):
             self._connect("socket.", args)
         elif isinstance(first, str) and calls.LOADER.match(method) and host_of_url(first):
@@ -368,13 +370,13 @@ class Effects(Values):
             self._dynamic = True
             self.rec.unparsed(self._text)
 
-    def _connect(self, name: str, values: Sequence[Any]) -> None:
+    def _connect(self, name: str, values: Sequence[Any], *, sends: bool = False) -> None:
         bare = (
             name.startswith(("socket", "asyncio"))
             or name.endswith((".connect", ".connect_ex"))
             or (calls.CONNECT.match(name) and not name.startswith(("requests", "httpx", "urllib")))
         )
-        sends = name.rpartition(".")[2] in calls.SENDS
+        sends = sends or name.rpartition(".")[2] in calls.SENDS
         for value in values:
             if isinstance(value, list) and value:
                 value = value[0]
@@ -391,6 +393,13 @@ class Effects(Values):
 
 def _first_of(given: Mapping[str, Any]) -> Any:
     return next((given[key] for key in _FIRST_KEYWORDS if key in given), None)
+
+
+def _carries(name: str, args: Sequence[Any], given: Mapping[str, Any]) -> bool:
+    """Whether a request that may send something is given what to send."""
+    if not calls.PAYLOAD_KEYS.isdisjoint(given):
+        return True
+    return name.endswith(("urlopen", "urllib.request.Request")) and len(args) > 1
 
 
 def _word(value: Any) -> str:

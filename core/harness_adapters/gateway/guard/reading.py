@@ -170,7 +170,7 @@ class _Arguments:
             elif key in shapes.TYPED_KEYS and isinstance(value, str):
                 self._typed(value, here)
             elif isinstance(value, str) and (
-                (key in shapes.CELL_KEYS and self._is_run(args))
+                (key in shapes.CELL_KEYS and self._is_program(args))
                 or (key == "script" and _language(args))
             ):
                 self._code(value, args, here)
@@ -201,9 +201,13 @@ class _Arguments:
             self._rec.write(self._state, value[0])
         return False
 
-    def _is_run(self, args: Mapping[str, Any]) -> bool:
-        """Whether a cell is run, rather than kept in a notebook."""
-        if any(args.get(key) is True for key in shapes.EXECUTES_KEYS):
+    def _is_program(self, args: Mapping[str, Any]) -> bool:
+        """Whether a cell's text is run: now, or by whoever opens the notebook, when no guard is
+        asked."""
+        if args.get("cell_type") in ("markdown", "raw"):
+            return False
+        now = any(args.get(key) is True for key in shapes.EXECUTES_KEYS)
+        if now or args.get("cell_type") == "code" or shapes.NOTEBOOK_NAME.search(self._name):
             return True
         if shapes.WRITING_CELL.search(self._name):
             return False

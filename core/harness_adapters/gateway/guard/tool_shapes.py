@@ -124,9 +124,10 @@ TOOL_KEYS = (
 PARAMETER_KEYS = (
     "arguments", "args", "parameters", "params", "input", "tool_input", "toolInput", "payload",
 )  # fmt: skip
-CELL_KEYS = ("source", "cell", "cell_source")
+CELL_KEYS = ("source", "cell", "cell_source", "new_source")
 EXECUTES_KEYS = ("execute", "run", "run_immediately", "autorun")
 LANGUAGE_KEYS = ("language", "lang", "interpreter", "kernel")
+NOTEBOOK_NAME = re.compile(r"notebook|jupyter|cell", re.IGNORECASE)
 WRITING_CELL = re.compile(r"edit|add|insert|write|append|create", re.IGNORECASE)
 #: Tools for git alone: its name, or with the verb in the tool's name.
 GIT_NAME = re.compile(
