@@ -247,21 +247,44 @@ def fills_memory(commands: Sequence[Sequence[str]], text: str) -> bool:
     return bool(may) and _NEVER_ENDS.search(text) is not None
 
 
-_FUNCTION = re.compile(r"\(\)\s*\{")
-_BOMB = re.compile(
-    r"(?<![^\s;&|{\"])([\w:.]{1,32})\s*\(\)\s*\{[^}\n]{0,200}?\1\s*\|\s*\1\s*&|\bfork\s+while\b"
-    r"|while\s+(?:true|:|\[\s*1\s*\])\s*(?:;|\\n|\n)\s*do\s+(?:(?!done|wait)[^;&\n]){1,120}&\s*(?:;|\\n|\n)?\s*done"
-    r"|\bloop\s*(?:\{|do)\s*(?:Process\.)?fork|while\s*\(\s*(?:1|true)\s*\)[^\n]{0,80}\b(?:spawn|fork|exec)\("
-    r"|\b(?:ba)?sh\s+\\?\"?\$0\\?\"?[^\n]{0,20}&|while\s+(?:True|true|:|1)[^\n]{0,40}os\.fork\(\)"
+# Programs that start themselves without end: each kind by what it cannot do without.
+_BOMBS = tuple(
+    (sign, re.compile(pattern))
+    for sign, pattern in (
+        (
+            "while",
+            r"while\s+(?:true|:|\[\s*1\s*\])\s*(?:;|\\n|\n)\s*do\s+(?:(?!done|wait)[^;&\n]){1,120}&"
+            r"\s*(?:;|\\n|\n)?\s*done",
+        ),
+        ("while", r"while\s*\(\s*(?:1|true)\s*\)[^\n]{0,80}\b(?:spawn|fork|exec)\("),
+        ("fork", r"while\s+(?:True|true|:|1)[^\n]{0,40}os\.fork\(\)"),
+        ("fork", r"\bfork\s+while\b|\bloop\s*(?:\{|do)\s*(?:Process\.)?fork"),
+        ("$0", r"\b(?:ba)?sh\s+\\?\"?\$0\\?\"?[^\n]{0,20}&"),
+    )
 )
+_FUNCTION = re.compile(r"\(\)\s*\{([^}\n]{0,264})")
+_NAME = re.compile(r"(?<![^\s;&|{\"])([\w:.]{1,32})\s*\Z")
+_CALLS_TWO = re.compile(r"([\w:.]{1,32})\s*\|\s*([\w:.]{1,32})\s*&")
 
 
 def is_bomb(text: str) -> bool:
     """A program that starts itself without end."""
-    starts_itself = "&" in text and (
-        "$0" in text or "while" in text or _FUNCTION.search(text) is not None
+    return any(sign in text and one.search(text) for sign, one in _BOMBS) or (
+        "&" in text and "|" in text and _pipes_into_itself(text)
     )
-    return (starts_itself or "fork" in text or "spawn" in text) and _BOMB.search(text) is not None
+
+
+def _pipes_into_itself(text: str) -> bool:
+    """``f() { f | f & }``."""
+    for found in _FUNCTION.finditer(text):
+        body = found.group(1)
+        if "&" not in body or "|" not in body:
+            continue
+        name = _NAME.search(text[max(found.start() - 64, 0) : found.start()])
+        for one, two in _CALLS_TWO.findall(body) if name else ():
+            if two == name.group(1) and one.endswith(two):  # type: ignore[union-attr]
+                return True
+    return False
 
 
 _ALL_SEEN = re.compile(r"(?:\$\(|`)\s*(?:pidof|pgrep)\s+(?:-x\s+)?(\w+)\s*[)`]\Z")

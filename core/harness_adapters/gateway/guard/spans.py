@@ -83,7 +83,8 @@ class Places:
 
 
 class _ShortEscapes(Places):
-    """Of a JSON string in which each escape is two characters for one, and none is a backslash."""
+    """Of a JSON string in which each escape is two characters for one, and the second is no
+    backslash."""
 
     def __init__(self, start: int, text: str) -> None:
         self._start = start
@@ -114,8 +115,9 @@ def places_in_string(raw: str, span: Span) -> Places:
     """From positions in a decoded JSON string to positions in ``raw``."""
     start, end = span
     text = raw[start:end]
-    if "\\u" not in text and "\\\\" not in text:
-        return _ShortEscapes(start, text)
+    bare = text.replace("\\\\", "\\_")  # where escapes stand is all that counts
+    if "\\u" not in bare:
+        return _ShortEscapes(start, bare)
     lost = 0
     shifts: list[tuple[int, int]] = []
     for escape in _ESCAPE.finditer(raw, start, end):
