@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import PurePosixPath
 
 from harness_adapters.sandbox.base import FileEntry
-from harness_adapters.tasks.globs import matches
+from harness_adapters.tasks.globs import matches, may_edit
 from harness_adapters.types import TaskPolicy
 
 HOOKS = ("**/conftest.py", "**/sitecustomize.py", "**/usercustomize.py", "**/*.pth")
@@ -57,4 +57,4 @@ def touched(tree: Tree, original: Tree, policy: TaskPolicy) -> list[str]:
 
 
 def _may_edit(path: str, policy: TaskPolicy) -> bool:
-    return matches(path, policy.editable) or not matches(path, policy.protected)
+    return may_edit(path, editable=policy.editable, protected=policy.protected)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from harness_adapters.gateway.guard.paths import (
     Parts,
@@ -13,7 +14,10 @@ from harness_adapters.gateway.guard.paths import (
     overlap,
     parts,
 )
+from harness_adapters.tasks.globs import specificity
 from harness_adapters.types import TaskPolicy
+
+Rank = tuple[int, int]
 
 # Made anew at every run, in every folder: sweeping them away changes no test.
 _CACHES = ("__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", ".coverage")
@@ -36,8 +40,8 @@ class PolicyMatch:
         self._roots = [
             (root, parts(root)) for root in roots if workdir[: len(parts(root))] != parts(root)
         ]
-        self._editable = [_anchored(glob, workdir) for glob in policy.editable]
-        self._protected = [_anchored(glob, workdir) for glob in policy.protected]
+        self._editable = _ranked(policy.editable, workdir)
+        self._protected = _ranked(policy.protected, workdir)
         self.is_task = bool(policy.kind or policy.protected or policy.editable)
         names = "|".join(re.escape(root.rstrip("/")) for root, _ in self._roots)
         self._names = re.compile(rf"(?<![\w./~-])/*(?:{names})(?![\w-])") if names else None
@@ -65,9 +69,10 @@ class PolicyMatch:
         """All three answers. Every rule asks about every path, so they are kept for a while."""
         if (known := self._asked.get(path)) is None:
             pieces = parts(path)
-            editable = any(matches(pieces, glob) for glob in self._editable)
-            root = None if editable else self._root(pieces)
-            known = root, editable, not editable and self._protects(pieces)
+            free = max((rank for rank, glob in self._editable if matches(pieces, glob)), default=None)
+            protected = self._protects(pieces, free)
+            editable = free is not None and not protected
+            known = None if editable else self._root(pieces), editable, protected
             if len(self._asked) >= _MAX_ASKED:
                 self._asked.clear()
             if len(path) <= _MAX_ASKED:
@@ -80,17 +85,20 @@ class PolicyMatch:
                 return root
         return None
 
-    def _protects(self, pieces: Parts) -> bool:
+    def _protects(self, pieces: Parts, free: Rank | None) -> bool:
+        """:param free: how specific the glob is that lets it be edited."""
         if not self._protected or _is_leftover(pieces):
             return False
         head = _specific(pieces)
-        if len(head) == len(pieces):
-            return any(overlap(pieces, glob) for glob in self._protected)
-        # A whole tree is changed, or all files of a type: that this may hold a file which a glob
-        # means wherever it lies (``**/conftest.py``) does not yet make it an attack on that.
-        return any(
-            overlap(head if self._floats(glob) else pieces, glob) for glob in self._protected
-        )
+        whole = len(head) < len(pieces)
+        for rank, glob in self._protected:
+            if free is not None and rank <= free:
+                break
+            # A whole tree is changed, or all files of a type: that this may hold a file which a
+            # glob means wherever it lies (``**/conftest.py``) does not make it an attack on that.
+            if overlap(head if whole and self._floats(glob) else pieces, glob):
+                return True
+        return False
 
     def _floats(self, glob: Parts) -> bool:
         return glob[len(self._workdir) :][:1] == ("**",)
@@ -111,6 +119,12 @@ def _specific(path: Parts) -> Parts:
 
 def _anchored(glob: str, workdir: Parts) -> Parts:
     return parts(glob) if glob.startswith("/") else (*workdir, *parts(glob.removeprefix("./")))
+
+
+def _ranked(globs: Sequence[str], workdir: Parts) -> list[tuple[Rank, Parts]]:
+    """The globs as paths, the most specific ones first."""
+    found = [(specificity("/".join(one)), one) for one in (_anchored(g, workdir) for g in globs)]
+    return sorted(found, reverse=True)
 
 
 def _in_root(path: Parts, root: Parts) -> bool:
