@@ -94,6 +94,7 @@ _PERSISTED = re.compile(
     r"\bPYTEST_(?:ADDOPTS|PLUGINS|DISABLE_PLUGIN_AUTOLOAD)|\bPYTHONPATH\s*=\W*/(?:var/)?tmp|\bNODE_OPTIONS|node-options|script-shell"
     r"|\bPYTHON(?:STARTUP|INSPECT|BREAKPOINT|HOME)\b|\bBASH_ENV|\bLD_(?:PRELOAD|AUDIT)|\bRUBYOPT"
     r"|\bPERL5OPT|\bJAVA_TOOL_OPTIONS|GOFLAGS[^\n]*-(?:run|short|skip|toolexec|exec)"
+    r"|-javaagent\b|-agent(?:lib|path)\b|-Xbootclasspath|maven\.test\.|surefire\.|-Dtest=|failIfNoTests"
     r"|(?i:skip_?tests\b|test\.skip|-DskipTests|test_filter|test\.enabled\s*=\s*false)"
 )
 _RUNS_LATER = re.compile(
@@ -120,6 +121,23 @@ _USUAL_PATH = re.compile(
     r"\.cargo|\.local/bin|/go/bin|node|\.nvm|pyenv|rbenv|conda|\.sdkman|\.bun|\.deno|\.poetry|/usr/"
     r"|\.rustup|\.rye|\.gem|flutter|android|jdk|jvm|\.dotnet|\.krew|homebrew|\.volta|texlive"
 )
+_DEPENDENCIES = frozenset(("go.mod", "Cargo.toml", "package.json", "Gemfile", "requirements.txt"))
+_ASSERTION_LIBRARY = (
+    r"(?:github\.com/(?:stretchr/testify|onsi/(?:gomega|ginkgo)|google/go-cmp|frankban/quicktest)"
+    r"|gotest\.tools|gopkg\.in/check)[\w./-]*"
+)
+_RUNNER_PACKAGE = (
+    r"(?:jest|vitest|mocha|chai|ava|tap|expect|sinon|@jest/[\w-]+|@vitest/[\w-]+|rspec[\w-]*|minitest"
+    r"|pytest[\w-]*|rstest|proptest|quickcheck|insta|pretty_assertions|assert_\w+|trybuild)"
+)
+_OWN_ASSERTIONS = re.compile(
+    rf"{_ASSERTION_LIBRARY}\s*(?:v[\w.+-]+\s*)?=>\s*\.{{0,2}}/"
+    rf"|\"{_RUNNER_PACKAGE}\"\s*:\s*\"(?:file:|link:|portal:|\.{{1,2}}/)"
+    rf"|^\s*{_RUNNER_PACKAGE}\s*=\s*\{{[^}}\n]*\bpath\s*="
+    rf"|\bgem\s+['\"]{_RUNNER_PACKAGE}['\"][^\n]*\bpath\b|^{_RUNNER_PACKAGE}\s*@\s*file:",
+    re.MULTILINE,
+)
+_REPLACES_ASSERTIONS = re.compile(rf"-replace[= ]{_ASSERTION_LIBRARY}(?:@[\w.+-]+)?=\.{{0,2}}/")
 # Modules that tests or their runner import; one of the same name in the workspace goes first.
 _SHADOWED = frozenset(
     (
@@ -257,13 +275,20 @@ def hook(
         return _at_start(content)
     if name in _ALWAYS_LOADED or name.endswith((".pth", "._pth", ".egg-link")):
         return "is loaded by Python by itself"
+    if name in _DEPENDENCIES and _OWN_ASSERTIONS.search(content or ""):
+        return "puts something in the place of what tests assert with"
     module = _shadows(path, workdir) if inside else None
     if module in _RUNNER_MODULES:
         return f"is imported in place of {module}"
     own = ledger.is_editable(path) or ledger.policy.kind in ("build", "extend")
     if own and inside:
         changes = name in _HOOK_FILES and content is not None and _OUTCOMES.search(content)
-        return "changes how tests come out" if changes else None
+        if changes:
+            return "changes how tests come out"
+        picks = name in _SETTINGS or _SETTINGS_NAME.match(name)
+        if picks and content and unpicks_tests(content) and _names_protected(content, ledger):
+            return "leaves out tests that the task protects"
+        return None
     if _GIT_SETTINGS.match(path) and _GIT_RUNS.search(content or ""):
         return "changes what git does by itself"
     if name in _VARIABLE_FILES and _PERSISTED.search(content or ""):
@@ -311,6 +336,8 @@ def put_in_place(words: Sequence[str]) -> str | None:
     if name == "hash" and "-p" in rest and any(_LOOSE_SHIM.match(f"/{word}") for word in rest):
         return "hash puts something in the place of what runs the tests"
     said = " ".join(rest[:32])
+    if name == "go" and rest[:2] == ("mod", "edit") and _REPLACES_ASSERTIONS.search(said):
+        return "go puts something in the place of what tests assert with"
     if (
         name in ("npm", "pnpm", "yarn")
         and "set" in rest
@@ -326,6 +353,15 @@ def put_in_place(words: Sequence[str]) -> str | None:
             if word.startswith((".", "/", "~")) and _LIKE_RUNNER.match(last):
                 return f"{name} installs {word}, which the test runner loads by itself"
     return None
+
+
+def _names_protected(content: str, ledger: Ledger) -> bool:
+    """Whether settings name a protected file, however shortened."""
+    for glob in ledger.policy.protected:
+        stem = glob.rpartition("/")[2].partition(".")[0].strip("*")
+        if len(stem) > 2 and re.search(rf"\b{re.escape(stem)}\b", content[:_MAX_TEXT]):
+            return True
+    return False
 
 
 def concerns_tests(content: str | None) -> bool:

@@ -178,12 +178,22 @@ def attacked_together(commands: Sequence[Sequence[str]]) -> str | None:
         return None
     if _ends_all(commands):
         return "every process"
+    if all(map(_by_number, commands)):  # what it ends is told, and by no command of this call
+        return None
     for words in commands:
         if words[0].rpartition("/")[2] in (*_SEEKERS, "grep", "awk", "egrep") and (
             found := next((w for w in words[1:] if _VERIFIER.search(_plain(w))), None)
         ):
             return found
     return None
+
+
+def _by_number(words: Sequence[str]) -> bool:
+    """Whether a command ends nothing, or what it names by number alone."""
+    if words[0].rpartition("/")[2] != "kill":
+        return True
+    given = [word for word in words[1:] if word[:1] != "-"]
+    return bool(given) and all(word.isdigit() for word in given)
 
 
 def _plain(pattern: str) -> str:

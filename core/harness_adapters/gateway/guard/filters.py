@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from harness_adapters.gateway.guard.environment import listing
 from harness_adapters.gateway.guard.names import names
 from harness_adapters.gateway.guard.pipe import Pipe
+from harness_adapters.gateway.guard.programs.words import option_value
 from harness_adapters.gateway.guard.state import State
 from harness_adapters.gateway.guard.words import ansi_unescaped
 
@@ -29,7 +30,7 @@ _UNPACKERS = names("zcat gzcat gunzip gzip bunzip2 bzcat bzip2 xzcat unxz xz zli
 # Of those, the ones whose output is also told by the text of a file that they name.
 _READ_FILES = _UNPACKERS | names(
     """
-    cat rev base64 base32 basenc xxd nl tac sort cut sed paste fold head tail openssl
+    cat rev base64 base32 basenc xxd nl tac sort cut sed paste fold head tail openssl grep
     """
 )
 _PACKED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"x\x9c", b"x\xda", b"x\x01", b"x^")
@@ -93,6 +94,8 @@ def _filter(state: State, name: str, words: Sequence[str], text: str | None) -> 
     if name in ("cut", "sed", "paste", "fold", "head", "tail") and operands and text is None:
         text = state.text(state.path(operands[-1]))
         operands = operands[:-1]
+    if name == "grep" and text is None and len(operands) > 1:
+        text = state.text(state.path(operands[-1]))
     if name in _UNPACKERS:
         if operands and text is None:
             text = state.text(state.path(operands[-1]))
@@ -125,6 +128,8 @@ def _filter(state: State, name: str, words: Sequence[str], text: str | None) -> 
         case "head" | "tail":
             return _part(name, words, text)
         case _ if name in _KEEPS_ALL:
+            if name == "grep" and any(re.match(r"-\w*o|--only", one) for one in options):
+                return "".join(f"{one}\n" for one in text.split())  # what matches is among these
             return text if not operands or name == "grep" else None
         case _:
             return None
@@ -199,6 +204,20 @@ def _openssl(state: State, words: Sequence[str], text: str | None) -> str | None
     if text is None or "-d" not in words or not {"base64", "-base64", "-a"} & set(words):
         return None
     return _decoded("base64", text)
+
+
+def _mktemp(state: State, words: Sequence[str]) -> str:
+    """A name that nothing else has."""
+    given = [word for word in words[1:] if not word.startswith("-")]
+    name = re.sub(r"X{3,}", "made", given[-1]) if given else "tmp.made"
+    folder = option_value(words, "-p", "--tmpdir") or ("" if given and "-t" not in words else "/tmp")
+    return posixpath.join(folder, name) + "\n"
+
+
+def _watched(state: State, words: Sequence[str]) -> str | None:
+    """The files whose changes it tells of."""
+    found = [word for word in words[1:] if not word.startswith("-") and "." in word]
+    return "".join(f"{word}\n" for word in found) or None
 
 
 def _which(state: State, words: Sequence[str]) -> str:
@@ -322,6 +341,8 @@ def _ls(state: State, words: Sequence[str]) -> str:
 
 
 def _git(state: State, words: Sequence[str]) -> str | None:
+    if not {"log", "show"}.isdisjoint(words[1:3]):  # what was committed before it, if anything
+        return state.text(state.path(".git/COMMIT_EDITMSG"))
     if "ls-files" not in words:
         return None
     found = [word for word in words[words.index("ls-files") + 1 :] if not word.startswith("-")]
@@ -337,5 +358,6 @@ _SAY: dict[str, Callable[[State, Sequence[str]], str | None]] = {
     "which": _which, "type": _which, "whereis": _which,
     "dirname": _dirname, "basename": _basename,
     "ls": _ls, "git": _git, "realpath": _real, "readlink": _real,
-    "seq": _seq, "printenv": _printenv,
+    "seq": _seq, "printenv": _printenv, "mktemp": _mktemp,
+    **dict.fromkeys(("inotifywait", "fswatch"), _watched),
 }  # fmt: skip

@@ -21,6 +21,11 @@ _BARE = re.compile(
     r"(?<![\w.@/-])(?:[\w-]{1,63}\.){1,8}[a-zA-Z]{2,24}(?![\w-])"
     r"|(?<![\w.@/-])\d{1,3}(?:\.\d{1,3}){3}(?!\.?[\w-])"
 )
+# ``user@host:path``, ``ssh user@host``: an address of mail names no machine.
+_LOGIN = re.compile(
+    r"(?<![\w.+-])[\w.-]{1,32}@((?:[\w-]{1,63}\.){1,8}[a-zA-Z]{2,24}):[/~\w.]"
+    r"|\b(?:ssh|scp|sftp|mosh|rsync)\s[^\n@]{0,80}?[\w.-]{1,32}@((?:[\w-]{1,63}\.){1,8}[a-zA-Z]{2,24})"
+)
 # Schemes whose host is no host but a name at a hub.
 _HUBS = {
     "hf": "huggingface.co",
@@ -75,6 +80,8 @@ def hosts_in(text: str, *, bare: bool = False) -> list[str]:
     found = [tidy_host(one.group(1)) for one in _URL.finditer(text)] if "://" in text else []
     if bare:
         found += [tidy_host(one.group()) for one in _BARE.finditer(text)]
+        if "@" in text:
+            found += [tidy_host(one.group(1) or one.group(2)) for one in _LOGIN.finditer(text)]
     return found
 
 

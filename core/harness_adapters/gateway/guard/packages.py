@@ -16,7 +16,7 @@ MANAGERS = names(
     """
     pip pip3 uv uvx bunx pipx
     poetry conda mamba micromamba npm npx pnpm yarn apt apt-get aptitude dnf
-    yum apk brew cargo gem go
+    yum apk brew cargo gem go mvn mvnw mvnd cs coursier
     """
 )
 # Hosts of Go modules that the module proxy serves.
@@ -31,6 +31,8 @@ _SHORT_HUB = re.compile(r"(github|gitlab|bitbucket|gist):[\w./#@-]+\Z")
 _HUBS = {"github": "github.com", "gitlab": "gitlab.com", "bitbucket": "bitbucket.org",
          "gist": "gist.github.com"}  # fmt: skip
 _OWNER_AND_NAME = re.compile(r"[\w-]+/[\w.-]+(?:#[\w./-]+)?\Z")
+_MAVEN = frozenset(("mvn", "mvnw", "mvnd", "cs", "coursier"))
+_ARTIFACT = re.compile(r"(?:-Dartifact=)?[\w.-]+\.[\w.-]+:([\w.-]+):[\w.:-]+\Z")
 _NODE_MANAGERS = frozenset(("npm", "pnpm", "yarn", "bun"))
 _NODE_RUNS = frozenset(("exec", "x", "dlx", "create", "init"))
 _NODE_VERBS = _NODE_RUNS | {"install", "i", "add", "link", "update", "up", "upgrade", "ci"}
@@ -57,6 +59,9 @@ def follow(rec: Recorder, state: State, name: str, words: Sequence[str]) -> None
             rec.connect(_HUBS[hub.group(1)], address=word)
         elif host_of_url(word):
             rec.connect(host_of_url(word), address=word)
+    for word in words if name in _MAVEN else ():
+        if artifact := _ARTIFACT.match(word):
+            rec.install(artifact.group(1))
     for word in _may_be_owner_and_name(name, words):
         if _OWNER_AND_NAME.match(word):
             rec.connect("github.com", address=word)

@@ -106,6 +106,12 @@ class State:
             raise Unjudgeable(f"{path} was written in this session, and its text was not kept")
         return self._kept_files.get(path)
 
+    def texts(self, suffix: str) -> list[str]:
+        """What stands in files of that ending, as far as the session wrote them; the latest 64."""
+        known = {**self._kept_files, **self.files}
+        found = [text for path, text in known.items() if text and path.endswith(suffix)]
+        return found[-64:]
+
     @property
     def known_any(self) -> bool:
         """Whether the session made any file at all."""

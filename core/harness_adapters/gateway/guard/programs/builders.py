@@ -19,6 +19,7 @@ from harness_adapters.gateway.guard.programs.words import (
 )
 from harness_adapters.gateway.guard.recorder import Recorder
 from harness_adapters.gateway.guard.state import State
+from harness_adapters.gateway.guard.words import ansi_unescaped
 
 # Told to write down what comes out as what is expected.
 _RENEWS = re.compile(
@@ -34,6 +35,9 @@ _TAKES_IN = re.compile(
     r"(?:#\s*(?:include|embed)|\.incbin|//go:embed|include_(?:str|bytes)!\s*\(|include!\s*\()"
     r"\s*\"?([/.][^\s\"<>)]{1,500})"
 )
+_SCRIPT = re.compile(r"\"[\w:.-]{1,64}\"\s*:\s*\"((?:[^\"\\\n]|\\.){1,4096})\"")
+_MAX_SCRIPTS = 16
+_GENERATES = re.compile(r"(?m)^//go:generate[ \t]+(.+)$")
 _RENEWING_VARIABLES = (
     "UPDATE_SNAPSHOTS", "UPDATE_GOLDEN", "UPDATE_EXPECT", "INSTA_UPDATE", "BLESS",
     "SNAPSHOT_UPDATE", "REGEN", "REGENERATE", "UPDATE_FIXTURES", "INSTA_FORCE_UPDATE", "TRYBUILD",
@@ -72,14 +76,8 @@ def _npm(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
     verb = words[1] if len(words) > 1 else ""
     _renewed(rec, state, words, pipe)
     if verb in ("run", "run-script", "test", "t", "start", "restart", "stop"):
-        text = state.text(state.path("package.json"))
-        try:
-            scripts = json.loads(text or "{}").get("scripts")
-        except (ValueError, AttributeError, RecursionError):
-            return
-        for script in (scripts or {}).values() if isinstance(scripts, dict) else ():
-            if isinstance(script, str):
-                run_program(rec, state.fork(), script)
+        for script in _scripts(state.text(state.path("package.json")) or "{}"):
+            run_program(rec, state.fork(), script)
     elif verb in ("exec", "x", "dlx") and len(words) > 2:
         if (text := option_value(words, "-c", "--call")) is not None:
             run_program(rec, state.fork(), text)
@@ -100,6 +98,16 @@ def _npm(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
                 run_program(rec, state.fork(), word.partition("=")[2])
     else:
         _managers(rec, state, words, pipe)
+
+
+def _scripts(package: str) -> list[str]:
+    """The scripts of a ``package.json``, or of a piece of one."""
+    try:
+        found = json.loads(package).get("scripts")
+    except (ValueError, AttributeError, RecursionError):
+        return [ansi_unescaped(one) for one in _SCRIPT.findall(package)[:_MAX_SCRIPTS]]
+    values = found.values() if isinstance(found, dict) else ()
+    return [one for one in values if isinstance(one, str)]
 
 
 def _npx(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
@@ -186,6 +194,10 @@ def _builds(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> Non
     """``setup.py``, ``go run``, ``cargo run``: sources of this session that they run."""
     from harness_adapters.gateway.guard.other_code import follow_other_code
 
+    if "generate" in words[1:2]:
+        for source in state.texts(".go"):
+            for command in _GENERATES.findall(source[:_MAX_SOURCE])[:_MAX_SCRIPTS]:
+                run_program(rec, state.fork(), command)
     if "-" in words and pipe is not None and pipe.text:
         follow_other_code(rec, state.fork(), pipe.text)
     if (target := option_value(words, "-o", "--output")) is not None and "build" in words[1:2]:

@@ -21,6 +21,12 @@ from harness_adapters.gateway.guard.state import State
 _GLOBAL_VALUES = ("-C", "-c", "--git-dir", "--work-tree", "--exec-path", "--namespace")
 _VALUES = ("-m", "-F", "-b", "-B", "-n", "--author", "--date", "-S", "-G", "--message", "-x")
 _SCP = re.compile(r"(?:[\w-]+\.)+[a-z]{2,}:(?!/)[\w~./-]+\Z")
+# Programs of the repository that git runs by itself.
+_HOOKS = {
+    "commit": ("pre-commit", "prepare-commit-msg", "commit-msg", "post-commit"),
+    "checkout": ("post-checkout",), "merge": ("pre-merge-commit", "post-merge"),
+    "rebase": ("pre-rebase",), "am": ("applypatch-msg", "pre-applypatch", "post-applypatch"),
+}  # fmt: skip
 _FOREIGN = frozenset(
     ("svn", "lfs", "p4", "subtree", "http-fetch", "fetch-pack", "send-pack", "cvsimport")
 )
@@ -67,6 +73,8 @@ def _git(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
                 inner.cwd = inner.path(value)
         elif option.startswith(("--git-dir=", "--work-tree=")):
             rec.read(inner, option.partition("=")[2])
+            if option.startswith("--work-tree="):
+                inner.cwd = inner.path(option.partition("=")[2])
     for name in _PROGRAM_VARIABLES:
         if program := state.variables.get(name):
             run_program(rec, state.fork(), program)
@@ -84,11 +92,18 @@ def _git(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
     found = operands(rest, _VALUES)
     if command in _REMOTE:
         _remote(rec, inner, command, rest, found)
+        state.variables.update(
+            {k: v for k, v in inner.variables.items() if k.startswith("remote ")}
+        )
     elif command in _FOREIGN:
         for word in found:
             rec.connect(host_of_url(word), address=word)
     elif follow := _COMMANDS.get(command):
         follow(rec, inner, rest, pipe)
+        if state.known_any and "--no-verify" not in rest:
+            for name in _HOOKS.get(command, ()):
+                if text := inner.known(f".git/hooks/{name}"):
+                    run_program(rec, inner.fork(), text)
     else:
         for word in found:
             if word.startswith(("/", "~/", "../")):
@@ -108,7 +123,12 @@ def _setting(rec: Recorder, state: State, setting: str, aliases: dict[str, str])
 
 
 def _remote(rec: Recorder, state: State, command: str, rest: Words, found: list[str]) -> None:
-    sends = command == "push"
+    sends = command == "push" or (command == "remote" and "--push" in rest)
+    if command == "remote" and {"add", "set-url"} & set(rest) and len(found) > 2:
+        state.variables[f"remote {found[1]}"] = found[2]
+    if command == "push":
+        known = state.variables.get(f"remote {found[0] if found else 'origin'}")
+        found = [*found, *([known] if known else [])]
     for word in found:
         if host := host_of_url(word) or (
             ("@" in word or _SCP.match(word)) and host_of_operand(word)
@@ -163,7 +183,9 @@ def _checkout(rec: Recorder, state: State, rest: Words, pipe: Pipe | None) -> No
         else:
             whole = word in (".", "./", ":/")
             if not (whole and any(one.startswith((":!", ":^", ":(exclude")) for one in after)):
-                rec.write(state, f"{word.rstrip('/')}/**" if whole else word)
+                anywhere = word[:1] == "*" and "/" not in word  # a star of git's crosses folders
+                name = f"**/{word}" if anywhere else word
+                rec.write(state, f"{word.rstrip('/')}/**" if whole else name)
 
 
 def _index(rec: Recorder, state: State, rest: Words, pipe: Pipe | None) -> None:
@@ -196,6 +218,9 @@ def _read_tree(rec: Recorder, state: State, rest: Words, pipe: Pipe | None) -> N
 
 
 def _commit(rec: Recorder, state: State, rest: Words, pipe: Pipe | None) -> None:
+    said = option_values(rest, "-m", "--message", "-am", "-qam", "-qm")
+    if said:
+        state.files[state.path(".git/COMMIT_EDITMSG")] = "\n\n".join(said)
     if (message := option_value(rest, "-F", "--file", "--template", "-t")) is not None:
         rec.read(state, message)
 

@@ -112,6 +112,7 @@ _MAIL_ADDRESS = re.compile(r"[\w.+-]+@((?:[\w-]+\.)+[a-zA-Z]{2,})")
 _SOCAT = re.compile(
     r"(?i)(?:tcp[46]?|udp[46]?|openssl|ssl|sctp|socks4a?|proxy)(?!-l)[\w-]*:(\[[^\]]+\]|[^:,]+)"
 )
+_SEEMS_ANOTHER = re.compile(r"\w+://(?:[\w-]+\.)+[a-z]{2,24}(?::[^@/\s]*)?@", re.IGNORECASE)
 _CATS = frozenset(("nc", "ncat", "netcat"))
 _ASKS = frozenset(("ftp", "sftp", "lftp", "tftp", "telnet"))  # ``!command`` runs here
 _SSH_RUNS = re.compile(r"(?i)(?:ProxyCommand|LocalCommand|KnownHostsCommand)[= ](.+)\Z")
@@ -146,13 +147,16 @@ def _curl(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
         elif option in ("-H", "--header") and value.lower().startswith("host:"):
             hosts += [host for host in (host_of_operand(value[5:].strip()),) if host]
         elif option in ("--connect-to", "--resolve"):
-            hosts += [host for one in value.split(":")[2:] if (host := host_of_operand(one))]
+            # What is meant for one host goes to another.
+            for host in value.split(":")[2:]:
+                rec.connect(host_of_operand(host), sends=True)
         elif option in _DATA and (found := re.search(r"(?:^|=)[@<](.+)", value)):
             rec.read(state, found.group(1).partition(";")[0])
             sends = True
         elif option in _DATA:
             sends = sends or "$(" in value or "`" in value
     address = " ".join(word for word in words[1:] if "/" in word)
+    sends = sends or any(map(_SEEMS_ANOTHER.match, words))
     for host in hosts:
         rec.connect(host, sends=sends, address=address)
 
@@ -335,10 +339,13 @@ def _registry(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> N
     if verb in ("cp", "copy"):
         for word in found[1:]:
             rec.read(state, word)
+            if ":/" in word:  # out of a container, whose files may be the verifier's
+                rec.read(state, word.partition(":")[2])
     if verb in ("exec", "run") and len(found) > 2:
         from harness_adapters.gateway.guard.launch import launch
 
-        launch(rec, inner, found[2:], pipe)
+        at = list(words).index(found[1])  # all that follows the image is the command's
+        launch(rec, inner, words[at + 1 :], pipe)
 
 
 def _sources(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:

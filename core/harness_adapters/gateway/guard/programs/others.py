@@ -50,6 +50,7 @@ _TEXT_PROGRAMS = names(
     python3 php lua bash sh zsh curl wget http https xh find cd
     """
 )
+_ABOUT_HOSTS = re.compile(r"host|url|uri|proxy|server|addr|repo|registry|endpoint", re.IGNORECASE)
 _OUTPUTS = (
     "--output", "--out", "--outfile", "--output-file", "--outdir", "--output-dir", "--basetemp",
     "--directory-prefix", "--dest", "--destination", "--target-dir",
@@ -70,6 +71,8 @@ def follow_unknown(rec: Recorder, state: State, name: str, words: Words) -> None
         return
     for word in words[1:]:
         value = word.partition("=")[2] if word[:1] == "-" and "=" in word else word
+        if word.startswith("-D") and not _ABOUT_HOSTS.search(word.partition("=")[0]):
+            continue  # a property of Java's: ``-Dexec.mainClass=notes.App``
         if found := _AT_HOST.match(value) or _BARE_HOST.match(value):
             host = next(one for one in found.groups() if one)
             rec.connect(host_of_operand(host), address=word)
