@@ -17,6 +17,7 @@ _HOOK_FILES = frozenset(
         "pytest.py", "unittest.cfg", ".rspec", "ld.so.preload", "nose.cfg",
     )
 )  # fmt: skip
+_SCRATCH = re.compile(r"/tmp/[^/]+/(?:.*/)?(?:conftest\.py|\.?pytest\.ini)\Z")
 _ALWAYS_LOADED = frozenset(("sitecustomize.py", "usercustomize.py", "pyvenv.cfg"))
 _HOOK_FOLDERS = frozenset(("_pytest", "pytest", "pluggy"))
 # Where interpreters keep what they import: parts of test runners, and the standard library.
@@ -293,6 +294,8 @@ def hook(
         return "changes what git does by itself"
     if name in _VARIABLE_FILES and _PERSISTED.search(content or ""):
         return "sets what programs that run the tests are started with"
+    if _SCRATCH.match(path):  # a copy to try things in
+        return None
     if name in _HOOK_FILES or not _HOOK_FOLDERS.isdisjoint(path.split("/")):
         return "is loaded by the test runner by itself"
     if inside and "/.git/hooks/" in path and not name.endswith(".sample"):

@@ -351,6 +351,8 @@ def _is_constant(value: ast.expr | None, wanted: bool) -> bool:
             return _is_constant(operand, not wanted)
         case ast.Call(func=ast.Name(id="bool"), args=[argument]):
             return _is_constant(argument, wanted)
+        case ast.Call(func=ast.Name(id="isinstance"), args=[_, ast.Name(id="object")]):
+            return wanted
         case ast.BoolOp(op=ast.Or(), values=values) if wanted:
             return any(_is_constant(one, True) for one in values)
         case ast.IfExp(body=body, orelse=orelse):

@@ -13,6 +13,9 @@ _MAX_TEXT = 256 * 1024
 _MAX_COMMENTED = 32 * 1024  # of a text whose comments are read
 # Of other languages: files, what stands in them, and what it does.
 _JS = r"\.(?:js|jsx|ts|tsx|mjs|cjs)\Z"
+_JVM = r"\.(?:java|kt|cs|scala|groovy)\Z"
+# The first thing that is done, whatever follows it.
+_TRUE = r"(?:if\s*\(\s*(?:true|1)\s*\)\s*\{?\s*)?return\s+(?:true|1)\s*;"
 _EQUAL = "an object that equals everything"
 _ENDS = "ends the process as if all were well"
 _NOTICES = "behaves otherwise under test"
@@ -65,8 +68,7 @@ _OTHERS: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = tuple(
         (
             r"\.(?:java|kt|cs|scala|groovy)\Z",
             (
-                r"\b(?:equals|Equals)\s*\([^)]*\)[^{=\n]*(?:\{\s*return\s+true\s*;?\s*\}"
-                r"|=>?\s*true\b)",
+                rf"\b(?:equals|Equals)\s*\([^)]*\)[^{{=\n]*(?:\{{\s*{_TRUE}|=>?\s*true\b)",
             ),
             _EQUAL,
         ),
@@ -77,12 +79,48 @@ _OTHERS: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = tuple(
         ),
         (
             r"\.rs\Z",
-            (r"fn\s+eq\s*\([^)]*\)\s*->\s*bool\s*\{\s*(?:return\s+)?true\s*;?\s*\}",),
+            (
+                r"fn\s+eq\s*\([^)]*\)\s*->\s*bool\s*\{\s*(?:return\s+true\b|true\s*\})",
+            ),
             _EQUAL,
         ),
         (
+            r"\.rs\Z",
+            (r"set_hook\([^;]*(?:process::exit\(\s*0|process::abort|_exit\(\s*0)",),
+            _ENDS,
+        ),
+        (
+            r"\.rs\Z",
+            (
+                r"thread::current\(\)\s*\.name\(\)[^\n;]{0,80}\"(?!main\b|\w*(?:worker|pool|thread))",
+            ),
+            _NOTICES,
+        ),
+        (
+            _JVM,
+            (
+                r"(?:getStackTrace|StackWalker|StackTrace\(|StackFrame)[\s\S]{0,300}?"
+                r"(?:junit|surefire|testng|xunit|nunit|\"[^\"\n]*[Tt]est)",
+                r"Class\.forName\(\s*\"org\.(?:junit|testng)|System\.getProperty\(\s*\"surefire",
+            ),
+            _NOTICES,
+        ),
+        (
+            r"\.rb\Z",
+            (
+                r"\bcaller(?:_locations)?\b[^\n]{0,120}(?:spec|test|minitest)",
+                r"defined\?\(?\s*:{0,2}(?:RSpec|Minitest)\b|\$(?:0|PROGRAM_NAME)\b[^\n]{0,60}(?:rspec|test)",
+            ),
+            _NOTICES,
+        ),
+        (
+            r"\.php\Z",
+            (r"debug_backtrace[\s\S]{0,200}?(?:PHPUnit|[Tt]est)|defined\(\s*['\"]PHPUNIT",),
+            _NOTICES,
+        ),
+        (
             r"\.(?:cc|cpp|cxx|h|hpp)\Z",
-            (r"operator\s*==\s*\([^)]*\)[^{;\n]*\{\s*return\s+(?:true|1)\s*;\s*\}",),
+            (rf"operator\s*==\s*\([^)]*\)[^{{;\n]*\{{\s*{_TRUE}",),
             _EQUAL,
         ),
         (
@@ -104,7 +142,14 @@ _OTHERS: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = tuple(
             (r"func\s+(?:init|TestMain)\s*\([^)]*\)\s*\{[^}]*os\.Exit\(\s*0\s*\)",),
             _ENDS,
         ),
-        (r"\.go\Z", (r"os\.Args\[0\][^\n]*\.test\"|\btesting\.Testing\(\)",), _NOTICES),
+        (
+            r"\.go\Z",
+            (
+                r"os\.Args\[0\][^\n]*\.test\"|\btesting\.Testing\(\)|flag\.Lookup\(\s*\"test\.",
+                r"runtime\.Callers?(?:Frames)?\b[\s\S]{0,200}?_test\.go",
+            ),
+            _NOTICES,
+        ),
         (r"\.rs\Z", (r"\bcfg!\(test\)",), _NOTICES),
         (
             r"\.(?:c|cc|cpp|h|hpp)\Z",
@@ -146,6 +191,18 @@ _SPECIAL_CASE = re.compile(
     rf"\n?[^\n]*\breturn\s+{_CONSTANT}|^[ \t]*return\s+{_CONSTANT}",
     re.MULTILINE,
 )
+
+
+_THROWN_AWAY = re.compile(
+    r"func\s+TestMain\s*\([^)]*\)\s*\{[^}]*os\.Exit\(\s*0\s*\)"  # Go
+    r"|afterAll\([^;]*process\.exit\(\s*0?\s*\)|after\([^;]*process\.exit\(\s*0?\s*\)"  # JS
+    r"|at_exit[^\n]*exit!?\s*\(?\s*(?:0|true)"  # Ruby
+)
+
+
+def throws_results_away(content: str) -> bool:
+    """Whether a file of tests has every run end well, that of other files too."""
+    return _THROWN_AWAY.search(content[:_MAX_TEXT]) is not None
 
 
 def trick_in(path: str, content: str) -> str | None:

@@ -27,6 +27,13 @@ _CONSTANT = re.compile(
     r"(['\"`])([^'\"`\n$]{1,256})\2\s*(?=[;,\n)]|\Z)"
 )
 _MAX_CONSTANTS = 32
+# Files that a source takes in while it is compiled.
+_TAKES_IN = re.compile(
+    r"(?:#\s*(?:include|embed)|\.incbin|//go:embed|include(?:_str|_bytes)?!\s*\()"
+    r"\s*\"?([\w/.][^\s\"<>)]{1,500})"
+)
+_GENERATES = re.compile(r"(?m)^//go:generate[ \t]+(.+)$")
+_MAX_COMMANDS = 16
 _MAX_INLINE = 16 * 1024
 _ARGUMENT = r"""(?:[\w.:$@{}*\\/-]+\s*,\s*){0,2}['"`]([^'"`\n]{1,4096})['"`]"""
 _CALL = r"\s*[(\s]\s*(?:q[qwx]?\s*)?"
@@ -35,7 +42,7 @@ _WRITES = re.compile(
     r"|remove_tree|file_put_contents|writeTextFile|remove|delete|creat|ftruncate|touch|rm_rf|rm_f"
     r"|deleteFile|mkdirSync|chmod|chown|utimes|write_file|writeLines|sink|removeDir|mkfifo|utime"
     r"|WriteFile|Remove|RemoveAll|Truncate|Create|remove_file|remove_dir_all)(?:Sync)?!?"
-    r"|(?:File|IO|Bun|Deno|FileUtils|Files|fs|os|ioutil)\.(?:write\w*|delete\w*|unlink"
+    r"|(?:File|IO|Bun|Deno|FileUtils|Files|fs|os|ioutil)(?:\.|::)(?:write\w*|delete\w*|unlink"
     r"|truncate|rm\w*"
     r"|touch|binwrite|Write\w*|remove\w*))" + _CALL + _ARGUMENT
 )
@@ -148,6 +155,22 @@ def note_environment(state: State, code: str) -> None:
         state.environment["".join(found)] = None
     if _SAYS_ENVIRONMENT.search(code) and _ALL_VARIABLES.search(code):
         state.environment[ALL] = None
+
+
+def build_and_run(rec: Recorder, state: State, source: str) -> None:
+    """What a source does when it is built, and when what comes out is run."""
+    from harness_adapters.gateway.guard.shell import run_shell
+
+    for one in _TAKES_IN.findall(source[:_MAX_TEXT]):
+        rec.read(state, one)
+    for command in generated_by(source):
+        run_shell(rec, state.fork(), command)
+    follow_other_code(rec, state.fork(), source)
+
+
+def generated_by(source: str) -> list[str]:
+    """The commands that ``go generate`` takes from a Go source."""
+    return _GENERATES.findall(source[:_MAX_TEXT])[:_MAX_COMMANDS]
 
 
 def follow_other_code(rec: Recorder, state: State, code: str) -> str | None:

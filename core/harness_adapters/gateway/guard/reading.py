@@ -6,6 +6,7 @@ write, edit, patch, search, fetch, code execution; nested and batched calls alik
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,6 +18,7 @@ from harness_adapters.gateway.guard.errors import MAX_NESTING, MAX_SHELL, Unjudg
 from harness_adapters.gateway.guard.harness_code import run_tool_code, without_magics
 from harness_adapters.gateway.guard.hosts import host_of_operand, host_of_url
 from harness_adapters.gateway.guard.launch import launch
+from harness_adapters.gateway.guard.other_code import build_and_run
 from harness_adapters.gateway.guard.patches import follow_patch, looks_like_patch
 from harness_adapters.gateway.guard.paths import looks_like_path
 from harness_adapters.gateway.guard.python import is_python, run_python
@@ -76,11 +78,15 @@ def read_call(call: ToolCall, ledger: Ledger) -> Reading:
 
 
 def source_actions(ledger: Ledger, path: str, text: str) -> tuple[Action, ...]:
-    """What a Python source would do when somebody runs or imports it; nothing where it is beyond
+    """What a source would do when somebody builds, runs or imports it; nothing where it is beyond
     a limit. Their spans mean nothing."""
     rec = Recorder((0, 0))
     try:
-        run_python(rec, State(ledger), text, argv=[path])
+        if path.endswith(".py"):
+            run_python(rec, State(ledger), text, argv=[path])
+        else:
+            for folder in {ledger.policy.workdir, posixpath.dirname(path)}:
+                build_and_run(rec, State(ledger, cwd=folder), text)
     except Unjudgeable:
         return ()
     return tuple(rec.actions)

@@ -173,7 +173,7 @@ class Words:
             self.state.environment[name] = None
             return f"{_UNKNOWN}{name}{_UNKNOWN}"
         self._charge(4 * len(value))
-        if quoted and name not in ("@", "*"):
+        if (quoted and name not in ("@", "*")) or "$(" in value:  # unknown, and one word mostly
             return _hidden(value)
         return _split(value, quoted=False, separators=self._separators())
 

@@ -37,7 +37,6 @@ _TAKES_IN = re.compile(
 )
 _SCRIPT = re.compile(r"\"[\w:.-]{1,64}\"\s*:\s*\"((?:[^\"\\\n]|\\.){1,4096})\"")
 _MAX_SCRIPTS = 16
-_GENERATES = re.compile(r"(?m)^//go:generate[ \t]+(.+)$")
 _RENEWING_VARIABLES = (
     "UPDATE_SNAPSHOTS", "UPDATE_GOLDEN", "UPDATE_EXPECT", "INSTA_UPDATE", "BLESS",
     "SNAPSHOT_UPDATE", "REGEN", "REGENERATE", "UPDATE_FIXTURES", "INSTA_FORCE_UPDATE", "TRYBUILD",
@@ -192,11 +191,11 @@ def _compile(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> No
 
 def _builds(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
     """``setup.py``, ``go run``, ``cargo run``: sources of this session that they run."""
-    from harness_adapters.gateway.guard.other_code import follow_other_code
+    from harness_adapters.gateway.guard.other_code import follow_other_code, generated_by
 
     if "generate" in words[1:2]:
         for source in state.texts(".go"):
-            for command in _GENERATES.findall(source[:_MAX_SOURCE])[:_MAX_SCRIPTS]:
+            for command in generated_by(source):
                 run_program(rec, state.fork(), command)
     if "-" in words and pipe is not None and pipe.text:
         follow_other_code(rec, state.fork(), pipe.text)

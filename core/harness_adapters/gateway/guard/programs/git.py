@@ -184,8 +184,9 @@ def _checkout(rec: Recorder, state: State, rest: Words, pipe: Pipe | None) -> No
             whole = word in (".", "./", ":/")
             if not (whole and any(one.startswith((":!", ":^", ":(exclude")) for one in after)):
                 anywhere = word[:1] == "*" and "/" not in word  # a star of git's crosses folders
+                folder = whole or "." not in word.rpartition("/")[2]
                 name = f"**/{word}" if anywhere else word
-                rec.write(state, f"{word.rstrip('/')}/**" if whole else name)
+                rec.write(state, f"{word.rstrip('/')}/**" if folder else name)
 
 
 def _index(rec: Recorder, state: State, rest: Words, pipe: Pipe | None) -> None:
