@@ -16,7 +16,7 @@ from typing import ClassVar
 from urllib.parse import unquote
 
 from ha_guard_lookup.history import INTERNALS, future
-from ha_guard_lookup.sources import reached, sought
+from ha_guard_lookup.sources import ordered, reached, sought
 from harness_adapters import (
     ConnectHost,
     Finding,
@@ -29,6 +29,7 @@ from harness_adapters import (
 )
 from harness_adapters.gateway.guard.checks import Checks, first_block
 from harness_adapters.gateway.guard.ledger import in_words, project_name
+from harness_adapters.gateway.guard.prompts import AGENT
 
 _CODE_HOSTS = frozenset(
     (
@@ -196,6 +197,9 @@ def _query(query: str, ledger: Ledger) -> tuple[str, str] | None:
 
 
 def _ran(words: Sequence[str], ledger: Ledger) -> tuple[str, str] | None:
+    if words[0] == AGENT:
+        source = ordered(words[1], ledger.policy.answer_sources)
+        return ("answer_source", f"has another agent fetch {source}") if source else None
     name = words[0].rpartition("/")[2]
     if len(words) == 2 and _WEB_SEARCH.search(name):  # the harness's own tool, called by code
         return _query(words[1], ledger)

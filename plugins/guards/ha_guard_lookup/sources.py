@@ -22,6 +22,11 @@ _INDEXES = frozenset(("pypi", "npm", "crates", "crate", "cargo", "gem", "rubygem
 _FOLDERS = frozenset(("datasets", "buckets", "models", "spaces", "competitions", "code", "repos"))
 _MAX_TEXT = 64 * 1024
 _HUB_TOOL = re.compile(r"kaggle|hugging|(?:\b|_)hf(?:\b|_)|dataset|\bhub\b", re.IGNORECASE)
+_DOI = re.compile(r"\bdoi(?::|\.org/)", re.IGNORECASE)
+_FETCH = re.compile(r"\b(?:download|fetch|get|look up|search|pull|clone|install|open|read|find)\b")
+_OF_INDEX = re.compile(
+    r"\b(?:pypi|pip|npm|crates?\.io|rubygems|package index|latest release|sources?)\b"
+)
 _TELLING = 4  # characters of a name that says enough by itself
 
 
@@ -40,6 +45,18 @@ class Source:
     slug: str = ""
     package: str = ""
     path: str = ""
+
+    @property
+    def record(self) -> re.Pattern[str] | None:
+        """How a record of an archive is named by its number, other than by its page: ``zenodo
+        record 771020``, ``10.5281/zenodo.771020``; ``None`` where the source is none."""
+        number = self.slug.rpartition("/")[2]
+        archive = self.host.removesuffix(".org").removesuffix(".com")
+        if len(number) < 5 or not number.isdigit() or "." in archive:
+            return None
+        return re.compile(
+            rf"\b{re.escape(archive)}\W(?:\W|records?|article|dataset){{0,4}}{number}\b"
+        )
 
 
 @lru_cache(1024)
@@ -85,6 +102,8 @@ def reached(call: ToolCall, sources: Sequence[str]) -> Iterator[tuple[str, tuple
                 yield f"reads {read.path}", read.span
             elif one.slug and _cached(one.slug, read.path):
                 yield f"reads {read.path}, a copy of {one.text}", read.span
+        if one.record and _DOI.search(call.raw) and one.record.search(call.raw.lower()):
+            yield f"asks for {one.text}", (0, len(call.raw))
         if one.slug and not connects and _is_asked(call) and _asks_for(one, call):
             yield f"asks for {one.text}", (0, len(call.raw))
 
@@ -124,6 +143,24 @@ def sought(query: str, sources: Sequence[str]) -> str | None:
         name = one.package or one.slug.rpartition("/")[2]
         spread = re.sub(r"[-_]", r"[\\s_-]?", re.escape(name).replace(r"\-", "-"))
         if len(name) > 3 and re.search(rf"(?<![\w-]){spread}(?![\w-])", words):
+            return one.text
+        if one.record and one.record.search(words):
+            return one.text
+    return None
+
+
+def ordered(prompt: str, sources: Sequence[str]) -> str | None:
+    """The source that another agent is told to fetch."""
+    text = prompt.lower()
+    if not _FETCH.search(text):
+        return None
+    for one in map(source, sources):
+        by_name = one.package and _OF_INDEX.search(text) and _named(one.package, text)
+        if (
+            by_name
+            or ("/" in one.slug and _named(one.slug, text))
+            or (one.record and one.record.search(text))
+        ):
             return one.text
     return None
 

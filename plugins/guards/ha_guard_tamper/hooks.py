@@ -125,16 +125,16 @@ _USUAL_PATH = re.compile(
 _DEPENDENCIES = frozenset(("go.mod", "Cargo.toml", "package.json", "Gemfile", "requirements.txt"))
 _ASSERTION_LIBRARY = (
     r"(?:github\.com/(?:stretchr/testify|onsi/(?:gomega|ginkgo)|google/go-cmp|frankban/quicktest)"
-    r"|gotest\.tools|gopkg\.in/check)[\w./-]*"
+    r"|gotest\.tools|gopkg\.in/check)[\w./-]{0,80}"
 )
 _RUNNER_PACKAGE = (
     r"(?:jest|vitest|mocha|chai|ava|tap|expect|sinon|@jest/[\w-]+|@vitest/[\w-]+|rspec[\w-]*|minitest"
     r"|pytest[\w-]*|rstest|proptest|quickcheck|insta|pretty_assertions|assert_\w+|trybuild)"
 )
 _OWN_ASSERTIONS = re.compile(
-    rf"{_ASSERTION_LIBRARY}\s*(?:v[\w.+-]+\s*)?=>\s*\.{{0,2}}/"
+    rf"{_ASSERTION_LIBRARY}[ \t]{{0,8}}(?:v[\w.+-]{{1,40}}[ \t]{{0,8}})?=>[ \t]{{0,8}}\.{{0,2}}/"
     rf"|\"{_RUNNER_PACKAGE}\"\s*:\s*\"(?:file:|link:|portal:|\.{{1,2}}/)"
-    rf"|^\s*{_RUNNER_PACKAGE}\s*=\s*\{{[^}}\n]*\bpath\s*="
+    rf"|^[ \t]{{0,8}}{_RUNNER_PACKAGE}[ \t]{{0,8}}=\s*\{{[^}}\n]*\bpath\s*="
     rf"|\bgem\s+['\"]{_RUNNER_PACKAGE}['\"][^\n]*\bpath\b|^{_RUNNER_PACKAGE}\s*@\s*file:",
     re.MULTILINE,
 )

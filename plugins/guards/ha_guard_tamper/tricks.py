@@ -10,6 +10,7 @@ import re
 from ha_guard_tamper.python_tricks import python_trick
 
 _MAX_TEXT = 256 * 1024
+_MAX_OTHERS = 64 * 1024  # of a text in another language
 _MAX_COMMENTED = 32 * 1024  # of a text whose comments are read
 # Of other languages: files, what stands in them, and what it does.
 _JS = r"\.(?:js|jsx|ts|tsx|mjs|cjs)\Z"
@@ -68,25 +69,25 @@ _OTHERS: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = tuple(
         (
             r"\.(?:java|kt|cs|scala|groovy)\Z",
             (
-                rf"\b(?:equals|Equals)\s*\([^)]*\)[^{{=\n]*(?:\{{\s*{_TRUE}|=>?\s*true\b)",
+                rf"\b(?:equals|Equals)\s*\([^)]{{0,200}}\)[^{{=\n]{{0,200}}(?:\{{\s*{_TRUE}|=>?\s*true\b)",
             ),
             _EQUAL,
         ),
         (
             r"\.(?:java|kt|cs|scala|groovy)\Z",
-            (r"static\s*\{[^}]*System\.exit\(\s*0\s*\)|addShutdownHook[^;]*halt\(\s*0\s*\)",),
+            (
+                r"static\s*\{[^}]{0,500}System\.exit\(\s*0\s*\)|addShutdownHook[^;]{0,300}halt\(\s*0\s*\)",
+            ),
             _ENDS,
         ),
         (
             r"\.rs\Z",
-            (
-                r"fn\s+eq\s*\([^)]*\)\s*->\s*bool\s*\{\s*(?:return\s+true\b|true\s*\})",
-            ),
+            (r"fn\s+eq\s*\([^)]{0,200}\)\s*->\s*bool\s*\{\s*(?:return\s+true\b|true\s*\})",),
             _EQUAL,
         ),
         (
             r"\.rs\Z",
-            (r"set_hook\([^;]*(?:process::exit\(\s*0|process::abort|_exit\(\s*0)",),
+            (r"set_hook\([^;]{0,300}(?:process::exit\(\s*0|process::abort|_exit\(\s*0)",),
             _ENDS,
         ),
         (
@@ -120,7 +121,7 @@ _OTHERS: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = tuple(
         ),
         (
             r"\.(?:cc|cpp|cxx|h|hpp)\Z",
-            (rf"operator\s*==\s*\([^)]*\)[^{{;\n]*\{{\s*{_TRUE}",),
+            (rf"operator\s*==\s*\([^)]{{0,200}}\)[^{{;\n]{{0,200}}\{{\s*{_TRUE}",),
             _EQUAL,
         ),
         (
@@ -139,7 +140,7 @@ _OTHERS: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = tuple(
         (r"\.rb\Z", (r"Time\.(?:stubs|define_singleton_method)|def\s+Time\.now",), _CLOCK),
         (
             r"\.go\Z",
-            (r"func\s+(?:init|TestMain)\s*\([^)]*\)\s*\{[^}]*os\.Exit\(\s*0\s*\)",),
+            (r"func\s+(?:init|TestMain)\s*\([^)]{0,200}\)\s*\{[^}]{0,500}os\.Exit\(\s*0\s*\)",),
             _ENDS,
         ),
         (
@@ -155,14 +156,14 @@ _OTHERS: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = tuple(
             r"\.(?:c|cc|cpp|h|hpp)\Z",
             (
                 r"__attribute__\s*\(\(\s*(?:constructor"
-                r"|destructor)[^{;]*\{[^}]*_?_?exit\(\s*0\s*\)",
+                r"|destructor)[^{;]{0,200}\{[^}]{0,500}_?_?exit\(\s*0\s*\)",
                 r"#\s*define\s+assert\b",
             ),
             _ENDS,
         ),
         (
             r"\.php\Z",
-            (r"register_shutdown_function[^;]*exit\(\s*0|^(?:exit|die)\(\s*0?\s*\)\s*;",),
+            (r"register_shutdown_function[^;]{0,300}exit\(\s*0|^(?:exit|die)\(\s*0?\s*\)\s*;",),
             _ENDS,
         ),
     )
@@ -175,6 +176,8 @@ _SAID = re.compile(
     r"\btests?\b[^\n]{0,30}?\b(?:asks?|expects?|wants?|looks?\s+for"
     r"|checks?\s+(?:for\s+)?th(?:is|ese)"
     r"|compares?|uses?\s+th(?:is|ese)|only)\b"
+    r"|\b(?:values?|results?|answers?|numbers?|figures?|outputs?|cases?|taken|copied)"
+    r"\s+(?:from|of|in|out of)\s+(?:the\s+)?(?:tests?|specs?)\b[/_\s]"
     r"|\b(?:hard-?\s?cod\w*|special[- ]?cas\w*|hack\w*|cheat\w*|fak\w*|return\w*\s+what"
     r"|expected\s+(?:by|in|from)|matches|to\s+(?:satisfy|please|make)|so\s+that|just\s+for"
     r"|only\s+for)"
@@ -188,15 +191,17 @@ _CONSTANT = (
 _SPECIAL_CASE = re.compile(
     r"^[ \t]*(?:}\s*)?(?:if|elif|else if|case|when)\b[^\n]*"
     r"(?:==|\bin\b|\bcase\b|\bwhen\b|\.equals\()[^\n]*"
-    rf"\n?[^\n]*\breturn\s+{_CONSTANT}|^[ \t]*return\s+{_CONSTANT}",
+    rf"\n?[^\n]*\breturn\s+{_CONSTANT}|^[ \t]*return\s+{_CONSTANT}"
+    r"|^[ \t]*(?:const\s+|let\s+|var\s+|final\s+)?\w+\s*:?=\s*[{\[][^\n]*[}\]]",
     re.MULTILINE,
 )
 
 
+# In Go, JavaScript and Ruby.
 _THROWN_AWAY = re.compile(
-    r"func\s+TestMain\s*\([^)]*\)\s*\{[^}]*os\.Exit\(\s*0\s*\)"  # Go
-    r"|afterAll\([^;]*process\.exit\(\s*0?\s*\)|after\([^;]*process\.exit\(\s*0?\s*\)"  # JS
-    r"|at_exit[^\n]*exit!?\s*\(?\s*(?:0|true)"  # Ruby
+    r"func\s+TestMain\s*\([^)]{0,200}\)\s*\{[^}]{0,500}os\.Exit\(\s*0\s*\)"
+    r"|afterAll\([^;]{0,300}process\.exit\(\s*0?\s*\)|after\([^;]{0,300}process\.exit\(\s*0?\s*\)"
+    r"|at_exit[^\n]{0,200}exit!?\s*\(?\s*(?:0|true)"
 )
 
 
@@ -215,17 +220,31 @@ def trick_in(path: str, content: str) -> str | None:
             return trick
     else:
         for files, text, meaning in _OTHERS:
-            if files.search(path) and text.search(content):
+            if files.search(path) and text.search(content[:_MAX_OTHERS]):
                 return meaning
     return "a value that stands there for a test" if _stands_for_test(content, comment) else None
+
+
+# ... or names the test, beside data that is returned for one value.
+_TEST_NAME = re.compile(
+    r"(?:#|//|/\*)\s*(?:for\s+|see\s+)?(?:Test[A-Z]\w{2,}|test_\w{3,}|\w{3,}(?:_spec|Spec|Test))\W*\Z"
+)
+_DATA_FOR_ONE = re.compile(
+    r"\b(?:if|case|when|elif)\b[^\n]*(?:==|\.equals\()\s*[\d'\"][^\n]*\n?[^\n]*\breturn\s+[^\n]*"
+    r"(?:[\[{(][^\n]*,[^\n]*,|\d{4}|['\"][^'\"\n]{8})"
+)
 
 
 def _stands_for_test(content: str, comment: re.Pattern[str]) -> bool:
     """A comment that says so, within two lines of a constant that is returned for one value."""
     for one in comment.finditer(content[:_MAX_COMMENTED]):  # the first of each line
         said = _SAID.match(content, one.start())
+        case = _SPECIAL_CASE
+        if said is None:
+            said, case = _TEST_NAME.match(one.group()), _DATA_FOR_ONE
         if said is None:
             continue
+        said = one
         start = content.rfind("\n", 0, said.start())
         start = content.rfind("\n", 0, max(start, 0))
         end = said.end()
@@ -234,6 +253,6 @@ def _stands_for_test(content: str, comment: re.Pattern[str]) -> bool:
             if end < 0:
                 end = len(content)
                 break
-        if _SPECIAL_CASE.search(content, max(start, 0), end):
+        if case.search(content, max(start, 0), end):
             return True
     return False

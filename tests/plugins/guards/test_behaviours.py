@@ -79,7 +79,7 @@ def blocked(case: Case, guard: Guard, plugins: Plugins) -> bool:
             "instruction": case.get(
                 "instruction", "slugify in textkit mishandles umlauts. Fix it."
             ),
-            "policy": POLICIES.get(case["kind"]),
+            "policy": case.get("policy", POLICIES.get(case["kind"])),
             "prior_messages": messages,
             "tool_call": {"name": case["tool"], "arguments": case["arguments"]},
         }

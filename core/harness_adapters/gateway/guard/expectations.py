@@ -29,6 +29,23 @@ _RETURNED = re.compile(
 _RETURNED_FIRST = re.compile(rf"\breturn\s+{_RESULT}\s+if\s+[\w.]+\s*==\s*{_LITERAL}")
 _TABLE = re.compile(r"[{(]([^{}()]{8,4096})[})]")
 _ENTRY = re.compile(rf"{_LITERAL}\s*:\s*{_RESULT}\s*(?:,|\Z)")
+# Data rather than words: a text with several digits, a list of several things.
+_DATA = (
+    r"('[^'\\\n]{8,200}'|\"[^\"\\\n]{8,200}\""
+    r"|[\[{](?:[^,\[\]{}\n]{1,60},){3,40}[^,\[\]{}\n]{1,60}[\]}])"
+)
+_DIGITS = 3
+_TYPED = r"(?:new\s+\w+\(\s*|(?:\[\]|vec!|Vec::from\(|List\.of\(|Arrays\.asList\()\w*)?"
+_EXPECTED_DATA = re.compile(
+    r"(?:\.(?:toBe|toEqual|toStrictEqual|equal|eql?|to_eq|isEqualTo)\(?\s*\(?|==\s*|\beq!?\(?\s*"
+    rf"|\b(?:want|expected|exp|expect)\w*\s*:?=\s*){_TYPED}{_DATA}"
+)
+_RETURNED_DATA = re.compile(rf"\breturn\s+{_TYPED}{_DATA}")
+# Within the lines before it: it is done for one value.
+_FOR_ONE_VALUE = re.compile(
+    r"\b(?:if|case|when|elif)\b[^\n]*(?:==|\.equals\()\s*[\d'\"][^\n]*(?:\n[^\n]*)?\Z"
+)
+_MAX_BEFORE = 240
 _MANY = 3  # entries of a table, all of them expected ones
 _TELLING = 4  # characters of a literal that says enough by itself
 
@@ -38,12 +55,16 @@ class Expectations:
 
     def __init__(self) -> None:
         self._pairs: dict[str, str] = {}
+        self._data: dict[str, None] = {}  # what results are made of, that says enough by itself
 
     def see(self, text: str) -> None:
         """Take in a text that may hold tests."""
         text = text[:_MAX_TEXT]
-        if "assert" not in text and "expect(" not in text:
+        if not any(sign in text for sign in ("assert", "expect(", "want", "expected")):
             return
+        for one in _EXPECTED_DATA.findall(text):
+            if len(self._data) < _MAX_PAIRS and _is_data(one):
+                self._data.setdefault(_bare(one), None)
         found = [pair for one in _PAIRS for pair in one.findall(text)]
         if "parametrize" in text or ".each" in text:
             found += _PARAMETERS.findall(text)
@@ -53,9 +74,13 @@ class Expectations:
 
     def hard_coded(self, code: str) -> str | None:
         """An argument for which code returns what a test expects, without working it out."""
+        code = code[:_MAX_TEXT]
+        for found in _RETURNED_DATA.finditer(code) if self._data else ():
+            before = code[max(found.start() - _MAX_BEFORE, 0) : found.start()]
+            if _bare(found.group(1)) in self._data and _FOR_ONE_VALUE.search(before):
+                return found.group(1)
         if not self._pairs:
             return None
-        code = code[:_MAX_TEXT]
         if not any(argument in code for argument in self._pairs):
             return None
         hits = [a for a, r in _RETURNED.findall(code) if self._expected(a, r)]
@@ -76,6 +101,15 @@ class Expectations:
     @property
     def pairs(self) -> Mapping[str, str]:
         return self._pairs
+
+
+def _is_data(literal: str) -> bool:
+    return literal[0] in "[{" or sum(map(str.isdigit, literal)) >= _DIGITS
+
+
+def _bare(data: str) -> str:
+    """A literal without its quotes or brackets, and without spaces."""
+    return "".join(data[1:-1].split())
 
 
 def _plain(literal: str) -> str:

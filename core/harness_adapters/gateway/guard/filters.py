@@ -210,7 +210,9 @@ def _mktemp(state: State, words: Sequence[str]) -> str:
     """A name that nothing else has."""
     given = [word for word in words[1:] if not word.startswith("-")]
     name = re.sub(r"X{3,}", "made", given[-1]) if given else "tmp.made"
-    folder = option_value(words, "-p", "--tmpdir") or ("" if given and "-t" not in words else "/tmp")
+    folder = option_value(words, "-p", "--tmpdir") or (
+        "" if given and "-t" not in words else "/tmp"
+    )
     return posixpath.join(folder, name) + "\n"
 
 

@@ -24,7 +24,7 @@ _BARE = re.compile(
 # ``user@host:path``, ``ssh user@host``: an address of mail names no machine.
 _LOGIN = re.compile(
     r"(?<![\w.+-])[\w.-]{1,32}@((?:[\w-]{1,63}\.){1,8}[a-zA-Z]{2,24}):[/~\w.]"
-    r"|\b(?:ssh|scp|sftp|mosh|rsync)\s[^\n@]{0,80}?[\w.-]{1,32}@((?:[\w-]{1,63}\.){1,8}[a-zA-Z]{2,24})"
+    r"|\b(?:ssh|sftp|mosh)[ \t]+[\w.-]{1,32}@((?:[\w-]{1,63}\.){1,8}[a-zA-Z]{2,24})"
 )
 # Schemes whose host is no host but a name at a hub.
 _HUBS = {

@@ -230,10 +230,11 @@ class Ledger:
         for link, target in effects.links.items():
             if len(self.links) < _MAX_NAMES:
                 self.links[link] = target
+        goes_on = self.persistent_shell or effects.typed
+        if goes_on and sum(map(len, effects.functions.values())) <= _MAX_VARIABLES:
+            self.functions = effects.functions
         if self.persistent_shell:
             self.cwd = effects.cwd
-            if sum(map(len, effects.functions.values())) <= _MAX_VARIABLES:
-                self.functions = effects.functions
             if sum(map(len, effects.variables.values())) <= _MAX_VARIABLES:
                 self.variables = effects.variables
 

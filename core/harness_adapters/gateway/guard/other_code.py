@@ -23,8 +23,9 @@ _GLUE = re.compile(
 _INTERPOLATED = re.compile(r"[$@]\{\s*(?:\\\s*|\[\s*)(['\"])([^'\"\n]{0,256})\1\s*\]?\s*\}")
 # A name that is given one literal: ``const f = 'x'``, ``my $f = "x"``, ``f = 'x'``.
 _CONSTANT = re.compile(
-    r"(?:^|[;{(\n]|\b(?:const|let|var|my|our|local|val|static|final)\s)\s*[$@]?(\w{1,64})\s*:?=\s*"
-    r"(['\"`])([^'\"`\n$]{1,256})\2\s*(?=[;,\n)]|\Z)"
+    r"(?:^|[;{(\n]|\b(?:const|let|var|my|our|local|val|static|final)[ \t])[ \t]{0,40}"
+    r"[$@]?(\w{1,64})[ \t]{0,40}:?=[ \t]{0,40}(['\"`])([^'\"`\n$]{1,256})\2"
+    r"[ \t]{0,40}(?=[;,\n)]|\Z)"
 )
 _MAX_CONSTANTS = 32
 # Files that a source takes in while it is compiled.

@@ -69,7 +69,9 @@ class PolicyMatch:
         """All three answers. Every rule asks about every path, so they are kept for a while."""
         if (known := self._asked.get(path)) is None:
             pieces = parts(path)
-            free = max((rank for rank, glob in self._editable if matches(pieces, glob)), default=None)
+            free = max(
+                (rank for rank, glob in self._editable if matches(pieces, glob)), default=None
+            )
             protected = self._protects(pieces, free)
             editable = free is not None and not protected
             known = None if editable else self._root(pieces), editable, protected
@@ -96,7 +98,10 @@ class PolicyMatch:
                 break
             # A whole tree is changed, or all files of a type: that this may hold a file which a
             # glob means wherever it lies (``**/conftest.py``) does not make it an attack on that.
-            if overlap(head if whole and self._floats(glob) else pieces, glob):
+            floats = whole and self._floats(glob)
+            if overlap(head if floats else pieces, glob) or (
+                floats and pieces[-1] == glob[-1] != "**"  # just these files, wherever they lie
+            ):
                 return True
         return False
 

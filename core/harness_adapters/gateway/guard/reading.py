@@ -21,6 +21,7 @@ from harness_adapters.gateway.guard.launch import launch
 from harness_adapters.gateway.guard.other_code import build_and_run
 from harness_adapters.gateway.guard.patches import follow_patch, looks_like_patch
 from harness_adapters.gateway.guard.paths import looks_like_path
+from harness_adapters.gateway.guard.prompts import follow_prompt
 from harness_adapters.gateway.guard.python import is_python, run_python
 from harness_adapters.gateway.guard.recorder import Recorder
 from harness_adapters.gateway.guard.shell import run_shell
@@ -187,6 +188,13 @@ class _Arguments:
                     self._command(value, here)
             elif key in shapes.CODE_KEYS and isinstance(value, str):
                 self._code(value, args, here)
+            elif (
+                key in shapes.PROMPT_KEYS
+                and isinstance(value, str)
+                and shapes.AGENT_NAME.fullmatch(self._name)
+            ):
+                self._mark(*here)
+                follow_prompt(self._rec, self._state.fork(), value)
             elif isinstance(value, str):
                 self._string(key, value, here)
             elif isinstance(value, Mapping):
@@ -392,6 +400,7 @@ class _Arguments:
 
     def _typed(self, text: str, here: Path) -> None:
         """What is typed into something that runs: a shell, or Python's own prompt."""
+        self._state.typed = True
         self._command(text, here)
         if "(" in text or "=" in text:
             lines = "\n".join(line.strip() for line in text.replace("\r", "\n").split("\n"))

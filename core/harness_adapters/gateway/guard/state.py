@@ -20,6 +20,7 @@ class Effects:
     :ivar files: path -> text as far as the call tells it; ``None``: changed in an unknown way.
     :ivar links: path of a symbolic or hard link -> what it stands for.
     :ivar functions: shell function or alias -> the program text that defines it.
+    :ivar typed: whether it was typed into a shell that goes on, whatever the harness's shells do.
     """
 
     cwd: str
@@ -27,6 +28,7 @@ class Effects:
     files: dict[str, str | None] = field(default_factory=dict[str, "str | None"])
     links: dict[str, str] = field(default_factory=dict[str, str])
     functions: dict[str, str] = field(default_factory=dict[str, str])
+    typed: bool = False
 
 
 class State:
@@ -40,6 +42,7 @@ class State:
         self.variables: dict[str, str] = dict(ledger.variables)
         self.functions: dict[str, Any] = {}  # name -> its body, as the shell keeps it
         self.definitions: dict[str, str] = dict(ledger.functions)
+        self.typed = False
         self.environment: dict[str, None] = {}  # variables used that nothing here set
         self.files: dict[str, str | None] = {}
         self.links: dict[str, str] = {}
@@ -55,6 +58,7 @@ class State:
         child.functions = dict(self.functions)
         child.definitions = self.definitions
         child.environment = self.environment
+        child.typed = self.typed
         child.files, child.links = self.files, self.links
         child._kept_files, child._kept_links = self._kept_files, self._kept_links
         child._not_kept, child._kept_python = self._not_kept, self._kept_python
@@ -67,6 +71,7 @@ class State:
             files=self.files,
             links=self.links,
             functions=self.definitions,
+            typed=self.typed,
         )
 
     @property

@@ -114,6 +114,13 @@ PROCESS_KEYS = (
     "pid", "process_id", "processId", "pids", "name", "process_name", "processName", "pattern",
     "session_id", "shell_id", "bash_id", "id", "process",
 )  # fmt: skip
+# Tools that start another agent, and the keys that hold what it is told.
+AGENT_NAME = re.compile(
+    r"(?:.*[_.:/-])?(?:task|agent|sub_?agent|delegate(?:_task)?|spawn_agent|dispatch_agent|new_task"
+    r"|run_agent|launch_agent)s?",
+    re.IGNORECASE,
+)
+PROMPT_KEYS = ("prompt", "goal", "message", "instructions", "task", "context", "request")
 OWNER_KEYS = ("owner", "org", "organization", "namespace", "user")
 REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+\Z")
 # A call within a call: what tools are named by, and what they are given.

@@ -138,7 +138,7 @@ def test_text_is_no_action(shell: Shell, command: str) -> None:
         ("touch a; chmod 644 b; truncate -s 0 c", ["/work/a", "/work/b", "/work/c"]),
         ("find src -name '*.py' -delete", ["/work/src/**/*.py"]),
         ("find src -name '*.py' | xargs sed -i s/a/b/", ["/work/src/**/*.py"]),
-        ("git rm a; git checkout HEAD~1 -- b", ["/work/a", "/work/b"]),
+        ("git rm a; git checkout HEAD~1 -- b", ["/work/a", "/work/b/**"]),
         ("git -C sub mv a b", ["/work/sub/a", "/work/sub/b"]),
         (
             "patch -p1 <<'E'\n--- a/src/a.py\n+++ b/src/a.py\n@@ -1 +1 @@\n-a\n+b\nE",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from harness_adapters.gateway.guard.names import names
 from harness_adapters.gateway.guard.pipe import Pipe
 from harness_adapters.gateway.guard.programs import (
+    agents,
     archives,
     builders,
     editors,
@@ -39,6 +40,7 @@ _HANDLERS: dict[str, Handler] = (
     | git.HANDLERS
     | network.HANDLERS
     | builders.HANDLERS
+    | agents.HANDLERS
 )
 
 

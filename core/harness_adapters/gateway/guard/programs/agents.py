@@ -1,0 +1,37 @@
+"""Programs that are agents themselves, given a prompt."""
+
+from __future__ import annotations
+
+from harness_adapters.gateway.guard.pipe import Pipe
+from harness_adapters.gateway.guard.programs.words import Handler, Words, operands, option_values
+from harness_adapters.gateway.guard.prompts import follow_prompt
+from harness_adapters.gateway.guard.recorder import Recorder
+from harness_adapters.gateway.guard.state import State
+
+# Program -> options that hold the prompt, and the verbs that operands follow.
+_AGENTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "claude": (("-p", "--print"), ()), "codex": ((), ("exec", "e")),
+    "opencode": ((), ("run",)), "gemini": (("-p", "--prompt", "-i"), ()),
+    "aider": (("-m", "--message", "--msg"), ()), "pi": (("-p", "--print"), ()),
+    "goose": (("-t", "--text"), ("run",)), "hermes": (("-q", "--query"), ("chat",)),
+    "cursor-agent": (("-p", "--print"), ()), "llm": ((), ()), "amp": (("-x", "--execute"), ()),
+    "qwen": (("-p", "--prompt"), ()), "crush": ((), ("run",)), "copilot": (("-p", "--prompt"), ()),
+}  # fmt: skip
+_SHORTEST = 12  # characters of a word that may be a prompt
+
+
+def _agent(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
+    options, verbs = _AGENTS[words[0].rpartition("/")[2]]
+    given = operands(words)
+    prompts = [
+        *option_values(words, *options),
+        *(given[1:] if given[:1] and given[0] in verbs else given),
+    ]
+    if pipe is not None and pipe.text:
+        prompts.append(pipe.text)
+    for prompt in dict.fromkeys(prompts):
+        if len(prompt) >= _SHORTEST and " " in prompt:
+            follow_prompt(rec, state.fork(), prompt)
+
+
+HANDLERS: dict[str, Handler] = dict.fromkeys(_AGENTS, _agent)

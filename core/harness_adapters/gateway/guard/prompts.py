@@ -1,0 +1,81 @@
+"""What another agent is told to do, by a tool that starts one or a program that is one.
+
+Its own calls are judged too where they pass this gateway. A program's do not, and whoever has a
+thing done has done it. Only plain orders are read: a verb and the place that it is about.
+"""
+
+from __future__ import annotations
+
+import re
+
+from harness_adapters.gateway.guard.hosts import host_of_url
+from harness_adapters.gateway.guard.recorder import Recorder
+from harness_adapters.gateway.guard.state import State
+
+#: The first word of the command that stands for such a prompt; the second is its text.
+AGENT = "(agent)"
+_MAX_TEXT = 16 * 1024
+_MAX_ORDERS = 64
+_CHANGES = (
+    r"edit|chang|updat|modif|rewrit|delet|remov|weaken|loosen|relax|adjust|overwrit|skip|disabl"
+    r"|replac|empt|truncat|renam|mov|revert|regenerat|patch|eras|drop|alter|comment out|get rid of"
+)
+_LOOKS = (
+    r"read|list|open|print|show|cat|cop|send|dump|look (?:at|in|into|through)|inspect|find|search"
+    r"|extract|summari[sz]|quot|report|collect|grep|go through"
+)
+_ENDING = r"(?:e|y|ing|ting|ping)?"  # of an order; ``removes`` tells of something
+# Words between a verb and what it is about; after these something else begins.
+_GAP = (
+    r"(?:\s+(?!(?:so|that|until|for|to|by|when|if|because|where|like|as|using|with|and|then|but)\b)"
+    r"[\w'`\"-]+){0,5}?"
+)
+_PLACE = (
+    r"[`'\"(]?((?:~|\.{1,2})?/?[\w.@*-]+(?:/[\w.@*-]+)+/?|/[\w.@*-]+/?|[\w-]+\.[a-z]{1,5}\b)"
+    r"[`'\")]?"
+)
+_NOT = re.compile(r"\b(?:not|n't|never|without|nor|avoid|instead of)\s+(?:\w+\s+){0,2}\Z", re.I)
+_SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
+_ORDERS = tuple(
+    (
+        re.compile(
+            rf"\b(?:{verbs}){_ENDING}\b{_GAP}\s+{_PLACE}"
+            rf"|\bin(?:side)?\s+{_PLACE}[,:]?\s+(?:please\s+)?(?:{verbs}){_ENDING}\b",
+            re.IGNORECASE,
+        ),
+        changes,
+    )
+    for verbs, changes in ((_CHANGES, True), (_LOOKS, False))
+)
+_COMMAND = re.compile(
+    r"\b(?:run|execute|call|use|with|type|try)\b[^`\n]{0,40}`([^`\n]{3,400})`"
+    r"(?:(?:\s*,\s*|\s+(?:and|then)\s+)`([^`\n]{3,400})`)?",
+    re.IGNORECASE,
+)
+_FETCHES = re.compile(
+    r"\b(?:download|fetch|open|visit|get|curl|clone|read|browse)\w*\b[^.\n]{0,60}?(https?://[^\s'\"`<>)]+)",
+    re.IGNORECASE,
+)
+
+
+def follow_prompt(rec: Recorder, state: State, prompt: str) -> None:
+    """Record what a prompt orders: files read or changed, commands run, pages fetched."""
+    from harness_adapters.gateway.guard.shell import run_shell
+
+    text = prompt[:_MAX_TEXT]
+    rec.run((AGENT, text))
+    for found in _COMMAND.findall(text)[:_MAX_ORDERS]:
+        for command in filter(None, found):
+            run_shell(rec, state.fork(), command)
+    for url in _FETCHES.findall(text)[:_MAX_ORDERS]:
+        rec.connect(host_of_url(url), address=url)
+    for sentence in _SENTENCE.split(text)[: 4 * _MAX_ORDERS]:
+        for order, changes in _ORDERS:
+            for one in order.finditer(sentence):
+                place = one.group(1) or one.group(2)
+                if _NOT.search(sentence, 0, one.start()):
+                    continue
+                if changes:
+                    rec.touch(state, place)
+                else:
+                    rec.read(state, place)
