@@ -98,7 +98,10 @@ class Credentials:
         findings: list[Finding] = []
         touched = [(read.path, read.span) for read in call.of(ReadPath)]
         touched += [(write.path, write.span) for write in call.of(WritePath)]
+        made = _keys_made(call)
         for path, span in touched:
+            if path in made:
+                continue
             if PROCESS.match(path):
                 findings.append(self._checks.found("process_environment", f"reads {path}", span))
             elif HOME_FOLDER.match(path) and not _only_lists(call, path):
@@ -174,6 +177,20 @@ class Credentials:
             for name in used
             if name not in ledger.named and name not in self._variables
         ]
+
+
+def _keys_made(call: ToolCall) -> set[str]:
+    """The keys that ``ssh-keygen -t KIND -f FILE`` makes: nobody's secret yet."""
+    given = [
+        word.rpartition("/")[2]
+        for run in call.of(RunCommand)
+        if run.words[0] == "ssh-keygen" and "-t" in run.words
+        for before, word in itertools.pairwise(run.words)
+        if before == "-f"
+    ]
+    paths = [read.path for read in call.of(ReadPath)]
+    paths += [write.path for write in call.of(WritePath)]
+    return {path for path in paths if path.rpartition("/")[2] in given}
 
 
 def _may_list_secrets(words: Sequence[str]) -> bool:

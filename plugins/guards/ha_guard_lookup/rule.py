@@ -91,7 +91,7 @@ _LOOKS_INTO = frozenset(
      "bsdtar", "7z", "git", "xmllint", "tomlq", "mlr", "xsv", "csvgrep", "csvcut")
 )  # fmt: skip
 _ANSWER_FIELD = re.compile(
-    r"(?<![a-z])(?:gold(?:en)?|answers?|expected|ground_?truth|solutions?|correct)(?![a-z])"
+    r"(?<![a-z])(?:gold(?:en)?(?!\w*['\"]|_(?!answer|label|result|value|output))|answers?|expected|ground_?truth|solutions?|correct)(?![a-z])"
     r"|task\.(?:toml|json|ya?ml)\b",
     re.IGNORECASE,
 )
@@ -212,7 +212,12 @@ def _ran(words: Sequence[str], ledger: Ledger) -> tuple[str, str] | None:
         own = any(word in _OWN_DOINGS for word in words[2:3])
         return None if own else ("upstream_web", f"{name} {verb} asks a code host")
     if name in _SOURCE_FETCH:
-        fetches = verb in _SOURCE_FETCH[name] and not {"-r", "--requirement"} & set(words)
+        dry = "--dry-run" in words and not any(
+            project_name(re.split(r"@(?=\d)", word)[0]) in ledger.projects for word in words[2:]
+        )
+        fetches = (
+            not dry and verb in _SOURCE_FETCH[name] and not {"-r", "--requirement"} & set(words)
+        )
         if fetches or (verb == "install" and "--no-deps" in words and _target(words)):
             return "upstream_package", f"{name} {verb} fetches a package's files"
         if verb in _TELL and not (name in _TOLD_LOCALLY and verb in ("show", "list")):

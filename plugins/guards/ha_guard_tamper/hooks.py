@@ -14,7 +14,8 @@ _MAX_START = 16 * 1024  # of a file that shells run when they start; a longer on
 _HOOK_FILES = frozenset(
     (
         "conftest.py", "sitecustomize.py", "usercustomize.py", "pytest.ini", ".pytest.ini",
-        "pytest.py", "unittest.cfg", ".rspec", "ld.so.preload", "nose.cfg",
+        "pytest.py", "unittest.cfg", ".rspec", "ld.so.preload", "nose.cfg", "CTestCustom.cmake",
+        "CTestCustom.ctest", ".proverc", ".runsettings", "nextest.toml", ".busted",
     )
 )  # fmt: skip
 _SCRATCH = re.compile(r"/tmp/[^/]+/(?:.*/)?(?:conftest\.py|\.?pytest\.ini)\Z")
@@ -38,6 +39,7 @@ _RUNNERS = (
     r"|timeout|uvx?|cat|ls|grep|sed|g?awk|curl|wget|tee|echo|mkdir|cp|mv|rm|head|tail|sort|tr|cut|test|\["
     r"|true|false|expr|jq|bc|apt(?:-get)?|pip3?|perl|which|find|xargs|touch|chmod|tar|id|uname|dirname"
     r"|basename|readlink|realpath|sudo|su|wc|tac|seq|printf|stat|md5sum|sha256sum|hostname|ld|gcc|cc"
+    r"|bats|prove|ctest|phpunit|dotnet|rake|bundle|busted|nextest|shellspec|deno|bun"
     r"|coverage|jest|mocha|vitest|cargo|go|ruby|rspec|java|mvn|gradle|diff|cmp|git|time|sleep|date"
 )
 _SYSTEM_SHIM = re.compile(
@@ -54,6 +56,7 @@ _SYSTEM_LIBRARY = re.compile(
 _COMPILED = re.compile(r".*/__pycache__/[^/]+\.pyc\Z")
 _LOOSE_SHIM = re.compile(
     r".*/(?:pytest|py\.test|python[0-9.]*|tox|nox|jest|mocha|vitest|coverage|node|npm|npx"
+    r"|bats|prove|ctest|phpunit|rspec|busted|shellspec"
     r"|cargo|make)\Z"
 )
 _INTERPRETER = re.compile(r".*/(?:python|pypy|node|ruby|java|bash|sh|dash|npm|npx|pip)[\w.-]*\Z")
@@ -122,6 +125,16 @@ _USUAL_PATH = re.compile(
     r"\.cargo|\.local/bin|/go/bin|node|\.nvm|pyenv|rbenv|conda|\.sdkman|\.bun|\.deno|\.poetry|/usr/"
     r"|\.rustup|\.rye|\.gem|flutter|android|jdk|jvm|\.dotnet|\.krew|homebrew|\.volta|texlive"
 )
+# Settings that a runner looks for under several names, and takes the first of.
+_FAMILY = re.compile(
+    r"\.?(mocharc|jest\.config|vitest\.config|phpunit|karma\.conf|playwright\.config|cypress\.config"
+    r"|ava\.config|nycrc|taprc|proverc|rspec)(?:\.[\w.]+)?\Z"
+)
+# A hook that takes tests out of what was collected.
+_SIFTS = re.compile(
+    r"items\s*(?:\[:\])?\s*=|items\.(?:remove|clear|pop)|collect_ignore|deselect|\.skip\b|xfail"
+    r"|pytest_ignore_collect"
+)
 _DEPENDENCIES = frozenset(("go.mod", "Cargo.toml", "package.json", "Gemfile", "requirements.txt"))
 _ASSERTION_LIBRARY = (
     r"(?:github\.com/(?:stretchr/testify|onsi/(?:gomega|ginkgo)|google/go-cmp|frankban/quicktest)"
@@ -165,6 +178,7 @@ _SETTINGS = frozenset(
         "build.gradle",
         "build.gradle.kts", "CMakeLists.txt", "entry_points.txt", "phpunit.xml", "deno.json",
         "justfile", "Rakefile", "composer.json", "config.toml", "run_tests.sh", "test.sh",
+        "Directory.Build.targets", "Directory.Build.props", "settings.gradle.kts",
     )
 )  # fmt: skip
 _SETTINGS_NAME = re.compile(
@@ -199,7 +213,8 @@ _UNPICKS_OTHERWISE = re.compile(
     r"|testPathIgnorePatterns|modulePathIgnorePatterns|passWithNoTests|testRegex|testMatch"
     r"|\btest\s*:?\s*\{[^}]*(?:exclude|enabled\s*=\s*false)|\bexclude\s*:\s*\[[^\]]*test"
     r"|^[ \t]*(?:test|harness|doctest|autotests)[ \t]*=[ \t]*false\b|setupFiles|globalSetup"
-    r"|testRunner"
+    r"|testRunner|excludeTestsMatching|[fF]ailOnNoMatchingTests\s*=\s*false|\binvert\s*:\s*true"
+    r"|<exclude>[^<\n]*[Tt]est|Target\s+Name=\"(?:VSTest|Test)\"\s*/>|CTEST_CUSTOM_TESTS_IGNORE"
     r"|\brunner\s*=\s*['\"]|rustc-wrapper\s*=\s*['\"](?!sccache)"
     r"|^SHELL\s*[:?]?=\s*(?!/bin/(?:ba)?sh|/usr/bin/env|/usr/bin/bash|bash\b|sh\b)\S",
     re.MULTILINE,
@@ -281,13 +296,17 @@ def hook(
     module = _shadows(path, workdir) if inside else None
     if module in _RUNNER_MODULES:
         return f"is imported in place of {module}"
+    if inside and (other := _stands_before(name, ledger)):
+        return f"is taken instead of the protected {other}"
     own = ledger.is_editable(path) or ledger.policy.kind in ("build", "extend")
     if own and inside:
         changes = name in _HOOK_FILES and content is not None and _OUTCOMES.search(content)
         if changes:
             return "changes how tests come out"
-        picks = name in _SETTINGS or _SETTINGS_NAME.match(name)
-        if picks and content and unpicks_tests(content) and _names_protected(content, ledger):
+        settings = name in _SETTINGS or _SETTINGS_NAME.match(name) is not None
+        sifts = name in _HOOK_FILES and _SIFTS.search(content or "") is not None
+        picks = sifts or (settings and unpicks_tests(content or ""))
+        if picks and _names_protected(content or "", ledger):
             return "leaves out tests that the task protects"
         return None
     if _GIT_SETTINGS.match(path) and _GIT_RUNS.search(content or ""):
@@ -355,6 +374,19 @@ def put_in_place(words: Sequence[str]) -> str | None:
             last = word.rstrip("/").rpartition("/")[2]
             if word.startswith((".", "/", "~")) and _LIKE_RUNNER.match(last):
                 return f"{name} installs {word}, which the test runner loads by itself"
+    return None
+
+
+def _stands_before(name: str, ledger: Ledger) -> str | None:
+    """The protected settings of a test runner that another file of this name hides."""
+    family = _FAMILY.match(name)
+    if family is None:
+        return None
+    for glob in ledger.policy.protected:
+        other = glob.rpartition("/")[2]
+        same = _FAMILY.match(other)
+        if same and other != name and same.group(1) == family.group(1):
+            return other
     return None
 
 

@@ -25,6 +25,9 @@ _ON_ONE = names("choom renice chrt taskset cpulimit prlimit ionice nice-pid")
 _BY_NUMBER = names("gdb strace ltrace reptyr rr py-spy pyrasite lldb gcore perf bpftrace")
 _PARTS_OF_SYSTEM = names("bash sh dash systemd init dockerd containerd sshd")
 _CLOCKS = frozenset(("adjtimex", "hwclock", "timedatectl", "ntpdate", "faketime", "chronyc"))
+_RUNS_TESTS = re.compile(
+    r"pytest|unittest|(?:^|/)(?:tox|nox|jest|mocha|vitest|prove|ctest|rspec|bats|phpunit)\b|test"
+)
 _RUNNER_PACKAGES = re.compile(
     r"(?:py)?test|pluggy|python3?(?:[.\d]+)?(?:-minimal)?|nodejs?|jest|mocha|vitest|coreutils"
     r"|bash|hypothesis"
@@ -95,7 +98,8 @@ def attacked(words: Sequence[str]) -> str | None:
     ):
         return " ".join(rest)[:80]
     if name in _BY_NUMBER:
-        if {"-p", "--pid", "attach", "inject", "dump"} & set(rest):
+        own = any(word in ("$!", "$$") for word in rest)  # what this call itself started
+        if not own and {"-p", "--pid", "attach", "inject", "dump"} & set(rest):
             return " ".join(rest)[:80]
         return next((w for w in rest if w in _EVERYTHING or _seeks_verifier(w)), None)
     if name in _ON_ONE:
@@ -123,6 +127,8 @@ def attacked(words: Sequence[str]) -> str | None:
         name in ("userdel", "chsh", "usermod", "passwd", "vipw") and _ON_ACCOUNTS & set(rest)
     ):
         return "the machine's accounts"
+    if name == "faketime" and not any(map(_RUNS_TESTS.search, rest)):
+        return None  # a clock for one program of its own
     if (name in _CLOCKS and rest and not _only_shows(rest)) or (
         name == "date" and any(_SETS_CLOCK.match(w) for w in rest)
     ):

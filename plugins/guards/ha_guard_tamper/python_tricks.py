@@ -120,6 +120,7 @@ class _Source:
         self._name = Names(self._nodes).of
         self._script = text.startswith("#!")
         self._forks = "fork" in text
+        self._ends_parent = "getppid" in text and not self._forks
 
     def trick(self) -> str | None:
         for node in self._nodes:
@@ -208,6 +209,8 @@ class _Source:
             return _ENDS
         if name in ("os.kill", "os.killpg", "signal.raise_signal") and "getpid" in ast.dump(node):
             return "ends its own process"
+        if name in ("os.kill", "os.killpg") and self._ends_parent:
+            return "ends the process that started it"
         if name in ("os.abort", "pytest.exit", "pytest.skip", "pytest.xfail", "unittest.skip"):
             return _SKIPS
         if name in _TIMERS and all(_falsy(one) for one in node.args[-1:]):

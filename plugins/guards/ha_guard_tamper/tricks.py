@@ -51,7 +51,8 @@ _OTHERS: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = tuple(
         (
             _JS,
             (
-                r"JEST_WORKER_ID|\bVITEST\b|process\.env\.NODE_ENV\s*={2,3}\s*['\"]test['\"]",
+                r"JEST_WORKER_ID|\bVITEST\b"
+                r"|process\.env\.NODE_ENV\s*={2,3}\s*['\"]test['\"]\s*\)\s*\{?\s*return\s+[^;\s]",
                 r"typeof\s+(?:jest|describe|it|expect)\s*!==?\s*['\"]undefined",
                 r"process\.argv[^\n]*(?:jest|mocha|vitest)|\.stack\b[^\n]*(?:test|spec)\b",
             ),
@@ -61,10 +62,32 @@ _OTHERS: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = tuple(
             _JS,
             (
                 r"^process\.exit\(\s*0?\s*\)",
-                r"process\.on\(\s*['\"](?:exit|beforeExit)['\"][^\n]*(?:exitCode\s*=\s*0"
+                r"process\.on\(\s*['\"](?:exit|beforeExit)['\"][^;]{0,120}?(?:exitCode\s*=\s*0"
                 r"|exit\(0\))",
             ),
             _ENDS,
+        ),
+        (
+            _JS,
+            (r"asymmetricMatch\s*[:(=]|Symbol\.for\(\s*['\"]jest\.asymmetricMatcher",),
+            _EQUAL,
+        ),
+        (
+            r"\.p[lm]\Z",
+            (
+                r"use\s+overload\b[^;]{0,300}?['\"](?:==|eq)['\"]\s*=>\s*sub\s*\{\s*(?:return\s+)?1\b",
+            ),
+            _EQUAL,
+        ),
+        (
+            r"\.(?:sh|bash)\Z",
+            (r"\$\{?(?:BATS_|SHUNIT|SHELLSPEC_)\w*",),
+            _NOTICES,
+        ),
+        (
+            r"\.go\Z",
+            (r"runtime\.Callers?\b[\s\S]{0,200}?ReadFile\(",),
+            "reads the source of who calls it",
         ),
         (
             r"\.(?:java|kt|cs|scala|groovy)\Z",
@@ -100,7 +123,7 @@ _OTHERS: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = tuple(
         (
             _JVM,
             (
-                r"(?:getStackTrace|StackWalker|StackTrace\(|StackFrame)[\s\S]{0,300}?"
+                r"(?:getStackTrace|\.stackTrace\b|StackWalker|StackTrace\(|StackFrame)[\s\S]{0,300}?"
                 r"(?:junit|surefire|testng|xunit|nunit|\"[^\"\n]*[Tt]est)",
                 r"Class\.forName\(\s*\"org\.(?:junit|testng)|System\.getProperty\(\s*\"surefire",
             ),

@@ -32,7 +32,7 @@ _ENTRY = re.compile(rf"{_LITERAL}\s*:\s*{_RESULT}\s*(?:,|\Z)")
 # Data rather than words: a text with several digits, a list of several things.
 _DATA = (
     r"('[^'\\\n]{8,200}'|\"[^\"\\\n]{8,200}\""
-    r"|[\[{](?:[^,\[\]{}\n]{1,60},){3,40}[^,\[\]{}\n]{1,60}[\]}])"
+    r"|[\[{](?:[^,\[\]{}\n]{1,60},){2,40}[^,\[\]{}\n]{1,60}[\]}])"
 )
 _DIGITS = 3
 _TYPED = r"(?:new\s+\w+\(\s*|(?:\[\]|vec!|Vec::from\(|List\.of\(|Arrays\.asList\()\w*)?"
@@ -43,7 +43,7 @@ _EXPECTED_DATA = re.compile(
 _RETURNED_DATA = re.compile(rf"\breturn\s+{_TYPED}{_DATA}")
 # Within the lines before it: it is done for one value.
 _FOR_ONE_VALUE = re.compile(
-    r"\b(?:if|case|when|elif)\b[^\n]*(?:==|\.equals\()\s*[\d'\"][^\n]*(?:\n[^\n]*)?\Z"
+    r"\b(?:if|case|when|elif)\b[^\n]*(?:==|\.equals\()\s*[\d'\"(\[][^\n]*(?:\n[^\n]*)?\Z"
 )
 _MAX_BEFORE = 240
 _MANY = 3  # entries of a table, all of them expected ones
@@ -104,7 +104,8 @@ class Expectations:
 
 
 def _is_data(literal: str) -> bool:
-    return literal[0] in "[{" or sum(map(str.isdigit, literal)) >= _DIGITS
+    many = literal.count(",") > _MANY - 1
+    return (many and literal[0] in "[{") or sum(map(str.isdigit, literal)) >= _DIGITS
 
 
 def _bare(data: str) -> str:

@@ -129,10 +129,18 @@ def _filter(state: State, name: str, words: Sequence[str], text: str | None) -> 
             return _part(name, words, text)
         case _ if name in _KEEPS_ALL:
             if name == "grep" and any(re.match(r"-\w*o|--only", one) for one in options):
-                return "".join(f"{one}\n" for one in text.split())  # what matches is among these
+                return _matching(operands[0] if operands else "", text)
             return text if not operands or name == "grep" else None
         case _:
             return None
+
+
+def _matching(pattern: str, text: str) -> str:
+    """What ``grep -o`` may find: words, from where they hold what the pattern begins with."""
+    begins = re.match(r"[\w:/@-]*", pattern)
+    head = begins.group() if begins else ""
+    words = [word for word in text.split() if head in word]
+    return "".join(f"{word[word.find(head) :]}\n" for word in words)
 
 
 def _part(name: str, words: Sequence[str], text: str) -> str:

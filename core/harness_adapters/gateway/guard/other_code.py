@@ -6,28 +6,15 @@ changes or runs something, by the names that such calls have in these languages.
 
 from __future__ import annotations
 
-import itertools
 import re
 
 from harness_adapters.gateway.guard.environment import ALL
 from harness_adapters.gateway.guard.hosts import host_of_operand, host_of_url
+from harness_adapters.gateway.guard.literals import decoded, put_together
 from harness_adapters.gateway.guard.recorder import Recorder
 from harness_adapters.gateway.guard.state import State
 
 _MAX_TEXT = 64 * 1024
-# Strings side by side, or joined by the operators of these languages, are one.
-_GLUE = re.compile(
-    r"(['\"`])\s*(?:\+|\.(?!\d)|\.\.|<>|\|\||,\s*(?=['\"`][^'\"`]*['\"`]\s*\)\s*\.join))\s*\1"
-)
-# Perl's ways to put a value into a string: ``${\\ "x"}``, ``@{[ "x" ]}``.
-_INTERPOLATED = re.compile(r"[$@]\{\s*(?:\\\s*|\[\s*)(['\"])([^'\"\n]{0,256})\1\s*\]?\s*\}")
-# A name that is given one literal: ``const f = 'x'``, ``my $f = "x"``, ``f = 'x'``.
-_CONSTANT = re.compile(
-    r"(?:^|[;{(\n]|\b(?:const|let|var|my|our|local|val|static|final)[ \t])[ \t]{0,40}"
-    r"[$@]?(\w{1,64})[ \t]{0,40}:?=[ \t]{0,40}(['\"`])([^'\"`\n$]{1,256})\2"
-    r"[ \t]{0,40}(?=[;,\n)]|\Z)"
-)
-_MAX_CONSTANTS = 32
 # Files that a source takes in while it is compiled.
 _TAKES_IN = re.compile(
     r"(?:#\s*(?:include|embed)|\.incbin|//go:embed|include(?:_str|_bytes)?!\s*\()"
@@ -35,7 +22,20 @@ _TAKES_IN = re.compile(
 )
 _GENERATES = re.compile(r"(?m)^//go:generate[ \t]+(.+)$")
 _MAX_COMMANDS = 16
-_MAX_INLINE = 16 * 1024
+# ``Dir['x/*'].each do |f|``, ``for (const f of globSync('x/*'))``, and what is done to such a name.
+_GLOBS = re.compile(
+    r"\bDir\s?\[\s*['\"]([^'\"\n]{1,512})['\"]"
+    r"|\b(?:glob|Glob|globSync|fast_?glob|fg)(?:\.sync)?\s*\(\s*['\"`]([^'\"`\n]{1,512})['\"`]"
+)
+_LOOPS = re.compile(
+    r"\|\s*(\w{1,40})\s*\||\b(?:const|let|var|my)?\s?\$?(\w{1,40})\s+(?:of|in)\s"
+    r"|\(?\s?(\w{1,40})\s?\)?\s?=>|\bas\s+\$(\w{1,40})|\b_\s?,\s?(\w{1,40})\s?:="
+    r"|foreach\s+(?:my\s+)?\$(\w{1,40})"
+)
+_WRITES_NAME = re.compile(
+    r"\b(?:write\w*|unlink\w*|rm\w*|remove\w*|delete\w*|Write\w*|Remove\w*|truncate\w*"
+    r"|file_put_contents)\s?[(\s]\s?\$?(\w{1,40})\b"
+)
 _ARGUMENT = r"""(?:[\w.:$@{}*\\/-]+\s*,\s*){0,2}['"`]([^'"`\n]{1,4096})['"`]"""
 _CALL = r"\s*[(\s]\s*(?:q[qwx]?\s*)?"
 _WRITES = re.compile(
@@ -59,7 +59,7 @@ _MOVES = re.compile(
 _READS = re.compile(
     r"(?:\b(?:readFile|readdir|createReadStream|file_get_contents|readTextFile|readlines|readLines"
     r"|read_to_string|ReadFile|ReadDir|opendir|scandir|readfile|fopen|file|require|include|source"
-    r"|load|do|dofile|loadfile|stat|existsSync|exists|glob|copyFileSync|slurp|Open|OpenFile|Dir"
+    r"|load|do|dofile|loadfile|stat|existsSync|exists|[gG]lob|copyFileSync|slurp|Open|OpenFile|Dir"
     r"|require_once|read\.csv|readRDS|scan|foreach|foreachLine|ReadAllText|lines"
     r"|read_file)(?:Sync)?"
     r"|(?:IO|File|Deno|Bun|Files|Dir|Pathname|fs)\.\w+)" + _CALL + _ARGUMENT
@@ -132,22 +132,13 @@ _PRINTS = re.compile(
 )
 
 
-def _with_constants(text: str) -> str:
-    """A short program with names that stand for one literal replaced by that: in calls, and in
-    strings that name them."""
-    if len(text) > _MAX_INLINE:
-        return text
-    known: dict[str, str] = {}
-    for found in itertools.islice(_CONSTANT.finditer(text), _MAX_CONSTANTS):
-        name, value = found.group(1, 3)
-        known[name] = "" if name in known else value  # given another one: either
-    names = "|".join(re.escape(name) for name, value in known.items() if value)
-    if not names:
-        return text
-    argument = rf"(?<=[(,+.\s])\$?({names})(?=\s*[,)+;]|\s*\.\s*['\"])"
-    text = re.sub(argument, lambda found: f"'{known[found.group(1)]}'", text)
-    within = rf"[$#]\{{({names})\}}|\$({names})(?![\w(\[{{])"
-    return re.sub(within, lambda found: known[found.group(1) or found.group(2)], text)
+def _written_in_loops(text: str) -> list[str]:
+    """The patterns whose files are changed one after the other."""
+    globs = ["".join(found) for found in _GLOBS.findall(text)[:_MAX_COMMANDS]]
+    if not globs:
+        return []
+    names = {"".join(found) for found in _LOOPS.findall(text)[:_MAX_COMMANDS]}
+    return globs if names & set(_WRITES_NAME.findall(text)) else []
 
 
 def note_environment(state: State, code: str) -> None:
@@ -174,19 +165,24 @@ def generated_by(source: str) -> list[str]:
     return _GENERATES.findall(source[:_MAX_TEXT])[:_MAX_COMMANDS]
 
 
-def follow_other_code(rec: Recorder, state: State, code: str) -> str | None:
+def follow_other_code(rec: Recorder, state: State, code: str, *, inner: bool = False) -> str | None:
     """Record what a program in some other language does, as far as literals tell.
 
+    :param inner: it stood encoded in another one.
     :returns: what it prints, where it prints literals alone.
     """
     from harness_adapters.gateway.guard.shell import run_shell
 
     rec.unparsed(code)
-    text = _GLUE.sub("", _with_constants(_INTERPOLATED.sub(r"\2", code[:_MAX_TEXT])))
+    text = put_together(code[:_MAX_TEXT])
+    for hidden in decoded(text) if not inner else ():
+        follow_other_code(rec, state, hidden, inner=True)
     for path in _WRITES.findall(text):
         rec.write(state, path)
     for one, two in _WRITES_SECOND.findall(text):
         rec.write(state, one or two)
+    for path in _written_in_loops(text):
+        rec.write(state, path)
     for source, target in _MOVES.findall(text):
         rec.read(state, source)
         rec.write(state, target)

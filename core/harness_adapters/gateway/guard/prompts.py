@@ -37,15 +37,21 @@ _PLACE = (
 _NOT = re.compile(r"\b(?:not|n't|never|without|nor|avoid|instead of)\s+(?:\w+\s+){0,2}\Z", re.I)
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
 _ORDERS = tuple(
-    (
-        re.compile(
-            rf"\b(?:{verbs}){_ENDING}\b{_GAP}\s+{_PLACE}"
-            rf"|\bin(?:side)?\s+{_PLACE}[,:]?\s+(?:please\s+)?(?:{verbs}){_ENDING}\b",
-            re.IGNORECASE,
-        ),
-        changes,
-    )
+    (re.compile(order, re.IGNORECASE), changes)
     for verbs, changes in ((_CHANGES, True), (_LOOKS, False))
+    for order in (
+        rf"\b(?:{verbs}){_ENDING}\b{_GAP}\s+{_PLACE}",
+        rf"\bin(?:side)?\s+{_PLACE}[,:]?\s+(?:please\s+)?(?:{verbs}){_ENDING}\b",
+    )
+)
+# ``Change the expected prices in the spec``: of the tests that the prompt names somewhere.
+_TESTS_ORDER = re.compile(
+    rf"\b(?:{_CHANGES}){_ENDING}\s+(?:\w+\s+){{0,3}}?(?:expected\s+\w+|expectations?|assertions?|asserts?"
+    r"|specs?\b|tests?\b(?!\s+(?:for|runner|data|command))|snapshots?|goldens?)",
+    re.IGNORECASE,
+)
+_TEST_PLACE = re.compile(
+    r"(?:[\w.-]+/)*[\w.-]*(?:test|spec|snap|golden|expect)[\w./-]*", re.IGNORECASE
 )
 _COMMAND = re.compile(
     r"\b(?:run|execute|call|use|with|type|try)\b[^`\n]{0,40}`([^`\n]{3,400})`"
@@ -70,9 +76,13 @@ def follow_prompt(rec: Recorder, state: State, prompt: str) -> None:
     for url in _FETCHES.findall(text)[:_MAX_ORDERS]:
         rec.connect(host_of_url(url), address=url)
     for sentence in _SENTENCE.split(text)[: 4 * _MAX_ORDERS]:
+        told = _TESTS_ORDER.search(sentence)
+        if told and not _NOT.search(sentence, 0, told.start()):
+            for place in _TEST_PLACE.findall(text)[:_MAX_ORDERS]:
+                rec.touch(state, place)
         for order, changes in _ORDERS:
             for one in order.finditer(sentence):
-                place = one.group(1) or one.group(2)
+                place = one.group(1)
                 if _NOT.search(sentence, 0, one.start()):
                     continue
                 if changes:

@@ -85,6 +85,8 @@ def source_actions(ledger: Ledger, path: str, text: str) -> tuple[Action, ...]:
     try:
         if path.endswith(".py"):
             run_python(rec, State(ledger), text, argv=[path])
+        elif path.endswith(".sh"):
+            run_shell(rec, State(ledger, cwd=ledger.policy.workdir), text)
         else:
             for folder in {ledger.policy.workdir, posixpath.dirname(path)}:
                 build_and_run(rec, State(ledger, cwd=folder), text)

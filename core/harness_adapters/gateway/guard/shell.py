@@ -460,7 +460,7 @@ class Shell:
             return Pipe(doc.body if doc.quoted else self._expanded(doc.body), doc.body)
         target = self._words().value(destination)
         if target.startswith("/dev/") and (device := _DEVICE.match(target)):
-            self._rec.connect(device.group(1))
+            self._rec.connect(device.group(1), sends=operator == ">>")  # ``<>``, and what follows
             return pipe
         if operator in (">&", "<&") and (target.isdigit() or target == "-"):
             return pipe

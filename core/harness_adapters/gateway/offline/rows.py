@@ -138,7 +138,10 @@ def row_policy(row: OneCall, plugins: Plugins) -> TaskPolicy:
     folder = named[1] if named and not _below_any(named[1], base.protected_roots) else ""
     if cwd and not _below_any(cwd, (folder,)):
         folder = cwd
-    return with_own(base, row.policy or {}, workdir=folder)
+    own = row.policy or {}
+    if row.task_kind is None:  # daily use, in which nothing of the workspace is protected
+        own = {name: value for name, value in own.items() if name not in ("editable", "protected")}
+    return with_own(base, own, workdir=folder)
 
 
 def _below_any(path: str, roots: tuple[str, ...]) -> bool:

@@ -35,6 +35,13 @@ _TAKES_IN = re.compile(
     r"(?:#\s*(?:include|embed)|\.incbin|//go:embed|include_(?:str|bytes)!\s*\(|include!\s*\()"
     r"\s*\"?([/.][^\s\"<>)]{1,500})"
 )
+_CMAKE_COMMANDS = {
+    "copy": ("cp",), "copy_if_different": ("cp",), "copy_directory": ("cp", "-r"),
+    "rename": ("mv",), "rm": ("rm",), "remove": ("rm",), "remove_directory": ("rm", "-r"),
+    "touch": ("truncate",), "cat": ("cat",), "create_symlink": ("ln", "-s"), "env": ("env",),
+    "tar": ("tar",), "make_directory": ("mkdir",), "echo": ("echo",), "time": ("time",),
+}  # fmt: skip
+_MAKE_ASSIGNMENT = re.compile(r"(?m)^(\w{1,64})[ \t]*[:?+]?=[ \t]*([^\n$]{1,512})$")
 _SCRIPT = re.compile(r"\"[\w:.-]{1,64}\"\s*:\s*\"((?:[^\"\\\n]|\\.){1,4096})\"")
 _MAX_SCRIPTS = 16
 _RENEWING_VARIABLES = (
@@ -68,7 +75,21 @@ def _make(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
             if line[:1] == "\t" or "$(shell" in line
         ]
         shells = re.findall(r"\$\(shell ([^\n]*)\)", text)
-        run_program(rec, inner, "\n".join([*recipe, *shells]).replace("$$", "$"))
+        program = "\n".join([*recipe, *shells])
+        for name, value in _MAKE_ASSIGNMENT.findall(text)[:_MAX_SCRIPTS]:
+            program = program.replace(f"$({name})", value).replace(f"${{{name}}}", value)
+        run_program(rec, inner, program.replace("$$", "$"))
+
+
+def _cmake(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
+    """``cmake -E COMMAND ...`` does what programs of the system do."""
+    from harness_adapters.gateway.guard.launch import launch
+
+    rest = list(words[words.index("-E") + 1 :]) if "-E" in words else []
+    if rest and rest[0] in _CMAKE_COMMANDS:
+        launch(rec, state, [*_CMAKE_COMMANDS[rest[0]], *rest[1:]], pipe)
+    else:
+        path_operands(rec, state, words[1:])
 
 
 def _npm(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
@@ -212,7 +233,7 @@ HANDLERS: dict[str, Handler] = {
     **dict.fromkeys(packages.MANAGERS, _managers),
     **dict.fromkeys(("npm", "pnpm", "yarn", "bun"), _npm),
     "npx": _npx, "uvx": _uvx, "bunx": _uvx, "pipx": _uvx,
-    "make": _make, "gmake": _make, "just": _make,
+    "cmake": _cmake, "make": _make, "gmake": _make, "just": _make,
     **dict.fromkeys(
         ("pytest", "py.test", "jest", "vitest", "mocha", "ava", "tox", "nox", "rspec", "phpunit",
          "unittest", "ctest", "bats"),

@@ -9,6 +9,7 @@ from harness_adapters.gateway.guard.hosts import (
     host_of_operand,
     host_of_url,
     hosts_in,
+    hosts_of_urls,
     is_loopback,
 )
 from harness_adapters.gateway.guard.names import names
@@ -112,7 +113,11 @@ _MAIL_ADDRESS = re.compile(r"[\w.+-]+@((?:[\w-]+\.)+[a-zA-Z]{2,})")
 _SOCAT = re.compile(
     r"(?i)(?:tcp[46]?|udp[46]?|openssl|ssl|sctp|socks4a?|proxy)(?!-l)[\w-]*:(\[[^\]]+\]|[^:,]+)"
 )
-_SEEMS_ANOTHER = re.compile(r"\w+://(?:[\w-]+\.)+[a-z]{2,24}(?::[^@/\s]*)?@", re.IGNORECASE)
+# An address that names one host and leads to another, or that hides which one it is.
+_SEEMS_ANOTHER = re.compile(
+    r"\w+://(?:(?:[\w-]+\.)+[a-z]{2,24}(?::[^@/\s]*)?@|0x[0-9a-f]{6,8}\b|\d{8,10}(?![\d.])|0\d+\.)",
+    re.IGNORECASE,
+)
 _CATS = frozenset(("nc", "ncat", "netcat"))
 _ASKS = frozenset(("ftp", "sftp", "lftp", "tftp", "telnet"))  # ``!command`` runs here
 _SSH_RUNS = re.compile(r"(?i)(?:ProxyCommand|LocalCommand|KnownHostsCommand)[= ](.+)\Z")
@@ -187,6 +192,8 @@ def _addressed(rec: Recorder, state: State, word: str) -> list[str]:
     host = host_of_operand(word)
     if host is None and word.startswith(("$(", "`")):
         return [word[:128]]  # an address that nothing tells
+    if host is None and "://" in word:  # of several words, as something found them
+        return [one for _, one in hosts_of_urls(word)]
     return [host] if host else []
 
 

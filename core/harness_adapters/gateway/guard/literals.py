@@ -1,0 +1,115 @@
+"""Texts that programs in other languages put together from literals: joined, held in a name, made
+a path, decoded. Not a language's semantics: what an agent writes in a line or two."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import itertools
+import re
+
+_MAX_INLINE = 16 * 1024  # characters of a program that is looked through
+_MAX_CONSTANTS = 32
+_MAX_ROUNDS = 4  # a name may stand for what is joined, and be joined itself
+_LITERAL = r"(?:'[^'\n]{0,512}'|\"[^\"\n]{0,512}\"|`[^`\n$]{0,512}`)"
+# Strings side by side, or joined by the operators of these languages, are one.
+_GLUE = re.compile(
+    r"(['\"`])\s*(?:\+|\.(?!\d)|\.\.|<>|\|\||,\s*(?=['\"`][^'\"`]*['\"`]\s*\)\s*\.join))\s*\1"
+)
+# Perl's ways to put a value into a string: ``${\\ "x"}``, ``@{[ "x" ]}``.
+_INTERPOLATED = re.compile(r"[$@]\{\s*(?:\\\s*|\[\s*)(['\"])([^'\"\n]{0,256})\1\s*\]?\s*\}")
+# A name that is given one literal: ``const f = 'x'``, ``my $f = "x"``, ``f = 'x'``.
+_CONSTANT = re.compile(
+    r"(?:^|[;{(\n]|\b(?:const|let|var|my|our|local|val|static|final)[ \t])[ \t]{0,40}"
+    r"[$@]?(\w{1,64})[ \t]{0,40}:?=[ \t]{0,40}(['\"`])([^'\"`\n$]{1,256})\2"
+    r"[ \t]{0,40}(?=[;,\n)]|\Z)"
+)
+# What stands for a text by itself.
+_KNOWN = (
+    (re.compile(r"(?:require\(['\"](?:node:)?os['\"]\)|\bos)\.homedir\(\)|\bhomedir\(\)"), '"~"'),
+    (re.compile(r"\bDir\.home\b|\bos\.UserHomeDir\(\)"), '"~"'),
+    (re.compile(r"string\(os\.PathSeparator\)|\bpath\.sep\b|\bFile\.[Ss]eparator\b"), '"/"'),
+    (re.compile(r"\b__dirname\b|\bimport\.meta\.dirname\b|\b__DIR__\b"), '"."'),
+)
+_FILE_URL = re.compile(
+    r"\bnew\s+URL\(\s*(['\"`])file://(/[^'\"`\n]{1,512})\1\s*(?:,[^()\n]{0,80})?\)"
+)
+_JOINED = re.compile(
+    rf"\b(?:join|Join|resolve|file\.path|catfile|catdir|Paths\.get|Path\.of|joinpath|path\.Combine)"
+    rf"\(\s*({_LITERAL}(?:\s*,\s*{_LITERAL}){{1,16}})\s*\)"
+)
+_LIST_JOINED = re.compile(
+    rf"\[\s*({_LITERAL}(?:\s*,\s*{_LITERAL}){{0,32}})\s*,?\s*\]\.join\(\s*({_LITERAL})?\s*\)"
+)
+_REPLACED = re.compile(
+    rf"({_LITERAL})\.(?:replace|sub|gsub)(?:All)?\(\s*({_LITERAL})\s*,\s*({_LITERAL})\s*\)"
+)
+_EACH = re.compile(_LITERAL)
+_DECODED = re.compile(
+    r"(?:(?:atob|base64_decode|decode_base64|Base64\.(?:strict_|urlsafe_)?decode64|decodeString)\(\s*"
+    r"|Buffer\.from\(\s*)(['\"`])([A-Za-z0-9+/=_-]{12,8192})\1"
+    r"|(['\"])([A-Za-z0-9+/=]{12,8192})\3\.unpack1?\(\s*['\"]m0?['\"]"
+)
+
+
+def put_together(code: str) -> str:
+    """A program with the texts that it puts together written out."""
+    text = _GLUE.sub("", _INTERPOLATED.sub(r"\2", code))
+    if len(text) > _MAX_INLINE:
+        return text
+    for _ in range(_MAX_ROUNDS):
+        before = text
+        for pattern, value in _KNOWN:
+            text = pattern.sub(value, text)
+        text = _FILE_URL.sub(r"'\2'", text)
+        text = _JOINED.sub(_path, text)
+        text = _LIST_JOINED.sub(_list, text)
+        text = _REPLACED.sub(_replaced, text)
+        text = _GLUE.sub("", _with_constants(text))
+        if text == before:
+            break
+    return text
+
+
+def decoded(code: str) -> list[str]:
+    """Texts that stand encoded in a program that decodes them."""
+    found: list[str] = []
+    for one in itertools.islice(_DECODED.finditer(code), _MAX_CONSTANTS):
+        packed = one.group(2) or one.group(4)
+        try:
+            raw = base64.b64decode(packed + "=" * (-len(packed) % 4), altchars=None)
+        except (binascii.Error, ValueError):
+            continue
+        found.append(raw.decode(errors="replace"))
+    return found
+
+
+def _path(found: re.Match[str]) -> str:
+    pieces = [one[1:-1] for one in _EACH.findall(found.group(1))]
+    path = "/".join(piece.rstrip("/") if piece != "/" else "" for piece in pieces)
+    return f"'{path or '/'}'"
+
+
+def _list(found: re.Match[str]) -> str:
+    between = (found.group(2) or "''")[1:-1]
+    return "'" + between.join(one[1:-1] for one in _EACH.findall(found.group(1))) + "'"
+
+
+def _replaced(found: re.Match[str]) -> str:
+    text, old, new = (one[1:-1] for one in found.groups())
+    return f"'{text.replace(old, new, 1)}'" if old else found.group()
+
+
+def _with_constants(text: str) -> str:
+    """Names that stand for one literal replaced by that: in calls and in strings."""
+    known: dict[str, str] = {}
+    for found in itertools.islice(_CONSTANT.finditer(text), _MAX_CONSTANTS):
+        name, value = found.group(1, 3)
+        known[name] = "" if known.get(name, value) != value else value  # another one: either
+    names = "|".join(re.escape(name) for name, value in known.items() if value)
+    if not names:
+        return text
+    argument = rf"(?<=[(,+.\s])\$?({names})(?=\s{{0,8}}[,)+;]|\s{{0,8}}\.\s{{0,8}}['\"])"
+    text = re.sub(argument, lambda found: f"'{known[found.group(1)]}'", text)
+    within = rf"[$#]\{{({names})\}}|\$({names})(?![\w(\[{{])"
+    return re.sub(within, lambda found: known[found.group(1) or found.group(2)], text)
