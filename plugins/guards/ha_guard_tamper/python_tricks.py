@@ -82,7 +82,7 @@ _FALLBACK: tuple[tuple[re.Pattern[str], str], ...] = (
     ),
     (
         re.compile(
-            r"^\s*(?:time\.\w+|timeit\.default_timer|datetime\.datetime)\s*=[^=]", re.MULTILINE
+            r"^[ \t]*(?:time\.\w+|timeit\.default_timer|datetime\.datetime)\s*=[^=]", re.MULTILINE
         ),
         _CLOCK,
     ),

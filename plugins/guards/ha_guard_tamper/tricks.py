@@ -27,9 +27,9 @@ _OTHERS: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = tuple(
         (
             _JS,
             (
-                r"^\s*(?:(?:globalThis|global|window)\.)?(?:Date\.now|performance\.now"
+                r"^[ \t]*(?:(?:globalThis|global|window)\.)?(?:Date\.now|performance\.now"
                 r"|process\.hrtime(?:\.bigint)?)\s*=[^=]",
-                r"^\s*(?:globalThis|global|window)\.(?:Date|setTimeout|setInterval|performance)"
+                r"^[ \t]*(?:globalThis|global|window)\.(?:Date|setTimeout|setInterval|performance)"
                 r"\s*=[^=]",
                 r"(?:spyOn|stub|replace)\(\s*(?:Date|performance|global\w*)\s*,\s*['\"]"
                 r"(?:now|Date|setTimeout)",
@@ -41,7 +41,7 @@ _OTHERS: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = tuple(
         (
             _JS,
             (
-                r"^\s*(?:(?:globalThis|global)\.)?(?:expect|assert(?:\.\w+)?|describe|it|test)"
+                r"^[ \t]*(?:(?:globalThis|global)\.)?(?:expect|assert(?:\.\w+)?|describe|it|test)"
                 r"\s*=[^=>]",
                 r"\bexpect\.extend\(|Object\.is\s*=[^=]|(?:assert|expect)\.prototype\.\w+\s*=[^=]",
                 r"process\.exit\s*=[^=]|(?:jest|vi)\.(?:mock|fn|spyOn)\(",
@@ -157,7 +157,7 @@ _OTHERS: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = tuple(
         ),
         (
             r"\.rb\Z",
-            (r"at_exit[^\n]*\n?[^\n]*exit!?\s*\(?\s*(?:0|true)|^\s*exit!\s*\(?\s*(?:0|true)?",),
+            (r"at_exit[^\n]*\n?[^\n]*exit!?\s*\(?\s*(?:0|true)|^[ \t]*exit!\s*\(?\s*(?:0|true)?",),
             _ENDS,
         ),
         (r"\.rb\Z", (r"Time\.(?:stubs|define_singleton_method)|def\s+Time\.now",), _CLOCK),

@@ -15,6 +15,7 @@ from harness_adapters.parts import make_guard
 
 # Twenty times what was measured on an idle machine: a blow-up costs seconds.
 SECONDS = 1.0
+KINDS = ("js", "go", "rs", "java", "rb", "php", "pm", "sh", "cc")
 TEXTS = {
     "quotes": "'" * 60_000,
     "parentheses": "(" * 60_000,
@@ -37,6 +38,14 @@ TEXTS = {
     "assertions": "assert f('abcdef') == " * 3000,
     "machines": "".join(f"curl http://h{i}.org;" for i in range(900)),
     "ranges": "echo {1..9999}{1..9999};" * 100,
+    "lines": "\n" * 60_000,
+    "spaces": " " * 60_000,
+    "orders": "in a/b edit the file a/b.py and " * 2000,
+    "loops": "Dir['a/*'] |f| write f for f of g => " * 1500,
+    "pieces of paths": "join('a','b') + ['a','b'].join('') " * 1500,
+    "names": "const a='x';f(a);" * 3000,
+    "traces": "getStackTrace() TestMain(m){ process.on('exit', " * 1200,
+    "expected data": "want := []int{1, 2, 3}\nif x == 1 { return []int{1, 2, 3} }\n" * 900,
     "formats": "print('{} {} {}'.format('a'))\n" * 500,
 }
 
@@ -50,7 +59,11 @@ def calls(text: str) -> list[tuple[str, Any]]:
     bare = text[:20_000].replace("'", "")
     return [
         ("write", {"path": "textkit/x.py", "content": text}),
-        ("write", {"path": "src/x.js", "content": text}),
+        *(("write", {"path": f"src/x.{kind}", "content": text}) for kind in KINDS),
+        ("write", {"path": "go.mod", "content": text}),
+        ("write", {"path": ".git/hooks/pre-commit", "content": text}),
+        ("Task", {"description": "x", "prompt": text}),
+        ("NotebookEdit", {"notebook_path": "a.ipynb", "new_source": text[:30_000]}),
         ("write", {"path": "pyproject.toml", "content": text}),
         ("write", {"path": "/root/.bashrc", "content": text}),
         ("bash", {"command": text[:30_000]}),

@@ -29,7 +29,7 @@ _GLOBS = re.compile(
 )
 _LOOPS = re.compile(
     r"\|\s*(\w{1,40})\s*\||\b(?:const|let|var|my)?\s?\$?(\w{1,40})\s+(?:of|in)\s"
-    r"|\(?\s?(\w{1,40})\s?\)?\s?=>|\bas\s+\$(\w{1,40})|\b_\s?,\s?(\w{1,40})\s?:="
+    r"|(?<!\w)\(?\s?(\w{1,40})\s?\)?\s?=>|\bas\s+\$(\w{1,40})|\b_\s?,\s?(\w{1,40})\s?:="
     r"|foreach\s+(?:my\s+)?\$(\w{1,40})"
 )
 _WRITES_NAME = re.compile(
@@ -81,7 +81,7 @@ _RUNS = re.compile(
 _BACKTICKS = re.compile(
     r"(?<![\w$.])`([^`\n]{2,2048})`|(?:%x|qx)\s*[{(\[|/]([^})\]|/\n]{2,2048})[})\]|]"
 )
-_TCL = re.compile(r"(?m)(?:^|[\[;{])\s*(?:spawn|exec|send)\s+([^\n\];{}]+)")
+_TCL = re.compile(r"(?m)(?:^|[\[;{])[ \t]*(?:spawn|exec|send)\s+([^\n\];{}]+)")
 _M4 = re.compile(r"\be?syscmd\(\s*`([^'`\n]*)'")
 _ENVIRONMENT = re.compile(
     r"process\.env(?:\.|\[['\"])(\w+)|\bENV(?:IRON)?\[['\"](\w+)|\$ENV\{['\"]?(\w+)"

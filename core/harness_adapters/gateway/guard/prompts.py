@@ -7,6 +7,7 @@ thing done has done it. Only plain orders are read: a verb and the place that it
 from __future__ import annotations
 
 import re
+from itertools import islice
 
 from harness_adapters.gateway.guard.hosts import host_of_url
 from harness_adapters.gateway.guard.recorder import Recorder
@@ -16,6 +17,7 @@ from harness_adapters.gateway.guard.state import State
 AGENT = "(agent)"
 _MAX_TEXT = 16 * 1024
 _MAX_ORDERS = 64
+_BEFORE = 60  # characters before a verb in which it may be taken back
 _CHANGES = (
     r"edit|chang|updat|modif|rewrit|delet|remov|weaken|loosen|relax|adjust|overwrit|skip|disabl"
     r"|replac|empt|truncat|renam|mov|revert|regenerat|patch|eras|drop|alter|comment out|get rid of"
@@ -50,9 +52,8 @@ _TESTS_ORDER = re.compile(
     r"|specs?\b|tests?\b(?!\s+(?:for|runner|data|command))|snapshots?|goldens?)",
     re.IGNORECASE,
 )
-_TEST_PLACE = re.compile(
-    r"(?:[\w.-]+/)*[\w.-]*(?:test|spec|snap|golden|expect)[\w./-]*", re.IGNORECASE
-)
+_WORD = re.compile(r"[\w./-]{3,200}")
+_OF_TESTS = re.compile(r"test|spec|snap|golden|expect", re.IGNORECASE)
 _COMMAND = re.compile(
     r"\b(?:run|execute|call|use|with|type|try)\b[^`\n]{0,40}`([^`\n]{3,400})`"
     r"(?:(?:\s*,\s*|\s+(?:and|then)\s+)`([^`\n]{3,400})`)?",
@@ -77,15 +78,20 @@ def follow_prompt(rec: Recorder, state: State, prompt: str) -> None:
         rec.connect(host_of_url(url), address=url)
     for sentence in _SENTENCE.split(text)[: 4 * _MAX_ORDERS]:
         told = _TESTS_ORDER.search(sentence)
-        if told and not _NOT.search(sentence, 0, told.start()):
-            for place in _TEST_PLACE.findall(text)[:_MAX_ORDERS]:
-                rec.touch(state, place)
+        if told and not _is_forbidden(sentence, told.start()):
+            for place in filter(_OF_TESTS.search, _WORD.findall(text)[: 16 * _MAX_ORDERS]):
+                rec.touch(state, place.rstrip("."))
         for order, changes in _ORDERS:
-            for one in order.finditer(sentence):
+            for one in islice(order.finditer(sentence), _MAX_ORDERS):
                 place = one.group(1)
-                if _NOT.search(sentence, 0, one.start()):
+                if _is_forbidden(sentence, one.start()):
                     continue
                 if changes:
                     rec.touch(state, place)
                 else:
                     rec.read(state, place)
+
+
+def _is_forbidden(sentence: str, order: int) -> bool:
+    """Whether the order that begins there says what is not to be done."""
+    return _NOT.search(sentence[max(order - _BEFORE, 0) : order]) is not None

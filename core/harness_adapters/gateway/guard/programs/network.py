@@ -54,7 +54,7 @@ _CURL_HOSTS = (
 )  # fmt: skip
 _SENDS = ("-T", "--upload-file", "--post-file", "--body-file")
 _DATA = names("-d --data --data-binary --data-urlencode -F --form --json --data-raw")
-_LISTED_URL = re.compile(r"(?m)^\s*(?:url\s*[=:]?\s*\"?([^\s\"]+)|\"?([a-z]+://[^\s\"]+))")
+_LISTED_URL = re.compile(r"(?m)^[ \t]*(?:url\s*[=:]?\s*\"?([^\s\"]+)|\"?([a-z]+://[^\s\"]+))")
 _MAIL = names("mail mailx mutt neomutt sendmail ssmtp s-nail")
 _HOST_OPTIONS = {
     "ansible": ("-i", "--inventory"), "ansible-playbook": ("-i", "--inventory"),

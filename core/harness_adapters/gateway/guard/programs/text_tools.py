@@ -38,7 +38,7 @@ _AWK_READS = re.compile(
 _AWK_WRITES = re.compile(r">>?\s*\(?\s*\"([^\"]+)\"")
 _AWK_NET = re.compile(r"/inet\d?/\w+/\d+/([^/\"]+)/")
 _SQLITE_FILE = re.compile(
-    r"(?m)^\s*\.(read|import|output|once|open|restore|backup|save|log|cd)\s+(?:--?\w+\s+)*(\S+)"
+    r"(?m)^[ \t]*\.(read|import|output|once|open|restore|backup|save|log|cd)\s+(?:--?\w+\s+)*(\S+)"
     r"|\b(?:readfile|attach(?:\s+database)?)\s*\(?\s*'([^']+)'",
     re.IGNORECASE,
 )
@@ -50,7 +50,7 @@ _JQ_ALL = re.compile(r"(?<![\w.$\"])(?:\$ENV|env)\b(?!\s*[.\[\":])")
 _JQ_ONE = re.compile(r"(?<![\w.])(?:\$ENV|env)\.(\w+)")
 _SQL_LITERAL = re.compile(r"'((?:/|\.\./|[a-z]+://)[^'\n]{1,500})'")
 _SQL_WRITES = re.compile(r"(?:\bto|writefile\s*\(|into\s+outfile)\s*'([^']+)'", re.IGNORECASE)
-_SQL_SHELL = re.compile(r"(?m)^\s*(?:\.(?:shell|system)|\\!|system)\s+(.+)")
+_SQL_SHELL = re.compile(r"(?m)^[ \t]*(?:\.(?:shell|system)|\\!|system)\s+(.+)")
 
 
 def _grep(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
