@@ -44,10 +44,10 @@ class TaskPolicy:
     """What an agent may touch while it works on a task. Guard rules read nothing else of the task.
 
     Globs (``fnmatch`` style, ``**`` crosses folders) are relative to the working folder; roots are
-    absolute paths in the sandbox. Where a path matches both an editable and a protected glob, the
-    more specific one counts, and of equally specific ones (``tests/**`` and ``**/conftest.py``)
-    the editable one: ``editable=("**",)`` leaves ``protected=("tests/test_a.py",)`` protected.
-    ``kind`` is empty in daily use, where no verifier waits and rules about answers do not apply.
+    absolute paths in the sandbox. An editable glob takes files out of a protected one only where
+    it is the narrower of the two: ``tests/new/**`` out of ``tests/**``, but ``**`` nothing out of
+    ``tests/test_a.py``. ``kind`` is empty in daily use, where no verifier waits and rules about
+    answers do not apply.
     """
 
     workdir: str = "/work"

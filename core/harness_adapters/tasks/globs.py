@@ -17,21 +17,18 @@ def matches(path: str, patterns: Iterable[str]) -> bool:
 
 
 def may_edit(path: str, *, editable: Iterable[str], protected: Iterable[str]) -> bool:
-    """Whether a path may be edited. Of an editable and a protected pattern that both match, the
-    more specific one counts, and of equally specific ones the editable one."""
-    kept = max((specificity(one) for one in protected if matches(path, (one,))), default=None)
-    if kept is None:
-        return True
-    return any(specificity(one) >= kept for one in editable if matches(path, (one,)))
+    """Whether a path may be edited. An editable pattern takes files out of a protected one only
+    where it is the narrower of the two: ``tests/new/**`` out of ``tests/**``, but ``**`` nothing
+    out of ``tests/test_a.py``.
+    """
+    free = [one for one in editable if matches(path, (one,))]
+    kept = [one for one in protected if matches(path, (one,))]
+    return all(any(matches(_plain(one), (glob,)) for one in free) for glob in kept)
 
 
-def specificity(pattern: str) -> tuple[int, int]:
-    """How much a pattern says: its components without wildcards, then those that have some of
-    their own: ``**`` < ``**/test_*`` < ``tests/**`` = ``**/conftest.py`` < ``tests/test_a.py``."""
-    pieces = [piece for piece in pattern.removeprefix("./").split("/") if piece]
-    plain = sum(_WILD.search(piece) is None for piece in pieces)
-    partly = sum(_WILD.search(piece) is not None and piece.strip("*") != "" for piece in pieces)
-    return plain, partly
+def _plain(pattern: str) -> str:
+    """A pattern as a path: one that fits another pattern is the narrower one."""
+    return pattern.removeprefix("./")
 
 
 @lru_cache(maxsize=1024)
@@ -67,5 +64,4 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile("".join(parts), re.DOTALL)
 
 
-_WILD = re.compile(r"[*?\[]")
 _CLASS = re.compile(r"\[(!?)([^\]]+)\]")

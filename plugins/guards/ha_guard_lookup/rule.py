@@ -17,6 +17,7 @@ from urllib.parse import unquote
 
 from ha_guard_lookup.history import INTERNALS, future
 from ha_guard_lookup.sources import ordered, reached, sought
+from ha_guard_lookup.sources import source as read_source
 from harness_adapters import (
     ConnectHost,
     Finding,
@@ -26,6 +27,7 @@ from harness_adapters import (
     ReadPath,
     RunCommand,
     ToolCall,
+    WritePath,
 )
 from harness_adapters.gateway.guard.checks import Checks, first_block
 from harness_adapters.gateway.guard.ledger import in_words, project_name
@@ -103,6 +105,13 @@ _COPY = re.compile(
     r"|pkg/mod(?:/[^/]+)*)/([^/]+)(?:/.*)?\Z"
     r"|/(?:root|home/[^/]+)/\.cache/(?:pip|uv)/.*/([^/]+)(?:/.*)?\Z"
 )
+_MANIFESTS = frozenset(
+    ("package.json", "Cargo.toml", "requirements.txt", "pyproject.toml", "Gemfile", "go.mod")
+)
+_LISTED = re.compile(
+    r"\bpackage\s*=\s*\"([\w.-]{3,80})\"|\"(?:npm:)?(@?[\w./-]{3,80})\"\s*:\s*\"(?:npm:|[\^~]?\d)"
+    r"|(?m:^)([\w.-]{3,80})\s*(?:==|~=|>=)\s*\d"
+)
 _WEB_SEARCH = re.compile(
     r"web.?search|search.?(?:web|internet|online|engine)|google|bing|brave|tavily|duckduckgo"
     r"|\bexa\b"
@@ -157,6 +166,13 @@ class Lookup:
         for install in call.of(InstallPackage):
             if project_name(install.name) in ledger.projects:
                 yield "upstream_package", f"{install.name} is the project itself", install.span
+        for write in call.of(WritePath):
+            if name := _depends_on_itself(write.path, write.content or "", ledger):
+                yield (
+                    "upstream_package",
+                    f"makes {name}, the project itself, a dependency",
+                    write.span,
+                )
         for run in call.of(RunCommand):
             if found := _ran(run.words, ledger):
                 yield (*found, run.span)
@@ -194,6 +210,15 @@ def _query(query: str, ledger: Ledger) -> tuple[str, str] | None:
         if len(shared) > 1 and any(ledger.asked[word] for word in shared):
             return "question", f"searches the web for {', '.join(shared[:4])}, as the task asks"
     return None
+
+
+def _depends_on_itself(path: str, content: str, ledger: Ledger) -> str | None:
+    """The package that the task is about, among the dependencies that a manifest lists."""
+    if path.rpartition("/")[2] not in _MANIFESTS:
+        return None
+    listed = {one or two or three for one, two, three in _LISTED.findall(content[:65536])}
+    sources = {source.package for source in map(read_source, ledger.policy.answer_sources)}
+    return next((name for name in listed if project_name(name) in map(project_name, sources)), None)
 
 
 def _ran(words: Sequence[str], ledger: Ledger) -> tuple[str, str] | None:

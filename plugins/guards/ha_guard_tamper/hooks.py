@@ -15,7 +15,8 @@ _HOOK_FILES = frozenset(
     (
         "conftest.py", "sitecustomize.py", "usercustomize.py", "pytest.ini", ".pytest.ini",
         "pytest.py", "unittest.cfg", ".rspec", "ld.so.preload", "nose.cfg", "CTestCustom.cmake",
-        "CTestCustom.ctest", ".proverc", ".runsettings", "nextest.toml", ".busted",
+        "CTestCustom.ctest", ".proverc", ".runsettings", "nextest.toml",
+        "junit-platform.properties", ".busted",
     )
 )  # fmt: skip
 _SCRATCH = re.compile(r"/tmp/[^/]+/(?:.*/)?(?:conftest\.py|\.?pytest\.ini)\Z")
@@ -214,7 +215,7 @@ _UNPICKS_OTHERWISE = re.compile(
     r"|\btest\s*:?\s*\{[^}]*(?:exclude|enabled\s*=\s*false)|\bexclude\s*:\s*\[[^\]]*test"
     r"|^[ \t]*(?:test|harness|doctest|autotests)[ \t]*=[ \t]*false\b|setupFiles|globalSetup"
     r"|testRunner|excludeTestsMatching|[fF]ailOnNoMatchingTests\s*=\s*false|\binvert\s*:\s*true"
-    r"|<exclude>[^<\n]*[Tt]est|Target\s+Name=\"(?:VSTest|Test)\"\s*/>|CTEST_CUSTOM_TESTS_IGNORE"
+    r"|<exclude>[^<\n]*[Tt]est|Target\s+Name=\"(?:VSTest|Test)\"\s*/>|CTEST_CUSTOM_TESTS_IGNORE|VSTestTestCaseFilter|extensions\.autodetection"
     r"|\brunner\s*=\s*['\"]|rustc-wrapper\s*=\s*['\"](?!sccache)"
     r"|^SHELL\s*[:?]?=\s*(?!/bin/(?:ba)?sh|/usr/bin/env|/usr/bin/bash|bash\b|sh\b)\S",
     re.MULTILINE,

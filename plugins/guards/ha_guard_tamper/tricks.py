@@ -51,7 +51,7 @@ _OTHERS: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = tuple(
         (
             _JS,
             (
-                r"JEST_WORKER_ID|\bVITEST\b"
+                r"JEST_WORKER_ID|\bVITEST\b|npm_lifecycle_event\b[^\n]{0,20}test"
                 r"|process\.env\.NODE_ENV\s*={2,3}\s*['\"]test['\"]\s*\)\s*\{?\s*return\s+[^;\s]",
                 r"typeof\s+(?:jest|describe|it|expect)\s*!==?\s*['\"]undefined",
                 r"process\.argv[^\n]*(?:jest|mocha|vitest)|\.stack\b[^\n]*(?:test|spec)\b",
@@ -66,6 +66,14 @@ _OTHERS: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = tuple(
                 r"|exit\(0\))",
             ),
             _ENDS,
+        ),
+        (
+            r"\.(?:c|cc|cpp)\Z",
+            (
+                r"^(?:int|time_t|clock_t|double)\s{1,4}(?:clock_gettime|gettimeofday|time|clock|ftime)"
+                r"\s?\([^)]{0,120}\)\s{0,4}\{",
+            ),
+            _CLOCK,
         ),
         (
             _JS,

@@ -90,7 +90,8 @@ class Expectations:
         for table in _TABLE.findall(code):
             entries = _ENTRY.findall(table)
             if len(entries) >= _MANY and all(
-                self._expected(a, r) and len(_plain(a)) > _TELLING for a, r in entries
+                self._expected(a, r) and (len(_plain(a)) > _TELLING or _has_digit(a))
+                for a, r in entries
             ):
                 return str(entries[0][0])
         return None
@@ -101,6 +102,11 @@ class Expectations:
     @property
     def pairs(self) -> Mapping[str, str]:
         return self._pairs
+
+
+def _has_digit(argument: str) -> bool:
+    """A text like ``7 kB``, which is no name of something that a table could well list."""
+    return argument[-1] in "'\"" and any(map(str.isdigit, argument))
 
 
 def _is_data(literal: str) -> bool:

@@ -27,6 +27,14 @@ _GLOBS = re.compile(
     r"\bDir\s?\[\s*['\"]([^'\"\n]{1,512})['\"]"
     r"|\b(?:glob|Glob|globSync|fast_?glob|fg)(?:\.sync)?\s*\(\s*['\"`]([^'\"`\n]{1,512})['\"`]"
 )
+_FOLDERS = re.compile(
+    r"\b(?:read_dir|readdir|readdirSync|ReadDir|scandir|children|each_child|listFiles)"
+    r"\s*\(\s*['\"`]([^'\"`\n]{1,512})['\"`]"
+)
+_CHANGES_GLOB = re.compile(
+    r"\b(?:unlink|rm|rm_f|rm_rf|remove|delete)\s*\(?\s*(?:\.\.\.)?(?:glob|Dir\.glob|globSync)"
+    r"\s*\(?\s*['\"]([^'\"\n]{1,512})['\"]"
+)
 _LOOPS = re.compile(
     r"\|\s*(\w{1,40})\s*\||\b(?:const|let|var|my)?\s?\$?(\w{1,40})\s+(?:of|in)\s"
     r"|(?<!\w)\(?\s?(\w{1,40})\s?\)?\s?=>|\bas\s+\$(\w{1,40})|\b_\s?,\s?(\w{1,40})\s?:="
@@ -91,7 +99,7 @@ _ENVIRONMENT = re.compile(
 _LITERAL = re.compile(r"['\"`]([^'\"`\n]{1,4096})['\"`]")
 _NETS = re.compile(
     r"fetch|http(?!s?://)|axios|got\b|getprint|getstore|WebRequest|RestMethod|\biw?rm?\b|request|LWP|curl|urlopen|open-uri|URI\.open|openStream|openConnection|TCPSocket|fsockopen|connect"
-    r"|file_get_contents|[Ss]ocket|download|Dial|HTTP|WebSocket|readfile|\bcopy\(|fopen|install\.packages|Pkg\.|mechanize|wget|readLines|read\.\w+\(|\burl\("
+    r"|file_get_contents|[Ss]ocket|download|Dial|HTTP|WebSocket|readfile|\bcopy\(|fopen|install\.packages|Pkg\.|mechanize|wget|readLines|read\.\w+\(|\bsource\(|\burl\("
     r"|XMLHttp|toURL|sendBeacon|EventSource|superagent|undici|needle|\b(?:from|import)\s*\(?['\"]https?:",
 )
 _URL = re.compile(r"[a-z][a-z0-9+]{1,9}://[^\s'\"`<>\\]{1,500}")
@@ -134,11 +142,13 @@ _PRINTS = re.compile(
 
 def _written_in_loops(text: str) -> list[str]:
     """The patterns whose files are changed one after the other."""
+    at_once = _CHANGES_GLOB.findall(text)[:_MAX_COMMANDS]
     globs = ["".join(found) for found in _GLOBS.findall(text)[:_MAX_COMMANDS]]
+    globs += [f"{found.rstrip('/')}/**" for found in _FOLDERS.findall(text)[:_MAX_COMMANDS]]
     if not globs:
-        return []
+        return at_once
     names = {"".join(found) for found in _LOOPS.findall(text)[:_MAX_COMMANDS]}
-    return globs if names & set(_WRITES_NAME.findall(text)) else []
+    return [*at_once, *(globs if names & set(_WRITES_NAME.findall(text)) else ())]
 
 
 def note_environment(state: State, code: str) -> None:

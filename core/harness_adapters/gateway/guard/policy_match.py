@@ -14,10 +14,7 @@ from harness_adapters.gateway.guard.paths import (
     overlap,
     parts,
 )
-from harness_adapters.tasks.globs import specificity
 from harness_adapters.types import TaskPolicy
-
-Rank = tuple[int, int]
 
 # Made anew at every run, in every folder: sweeping them away changes no test.
 _CACHES = ("__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", ".coverage")
@@ -40,8 +37,8 @@ class PolicyMatch:
         self._roots = [
             (root, parts(root)) for root in roots if workdir[: len(parts(root))] != parts(root)
         ]
-        self._editable = _ranked(policy.editable, workdir)
-        self._protected = _ranked(policy.protected, workdir)
+        self._editable = [_anchored(glob, workdir) for glob in policy.editable]
+        self._protected = [_anchored(glob, workdir) for glob in policy.protected]
         self.is_task = bool(policy.kind or policy.protected or policy.editable)
         names = "|".join(re.escape(root.rstrip("/")) for root, _ in self._roots)
         self._names = re.compile(rf"(?<![\w./~-])/*(?:{names})(?![\w-])") if names else None
@@ -69,11 +66,9 @@ class PolicyMatch:
         """All three answers. Every rule asks about every path, so they are kept for a while."""
         if (known := self._asked.get(path)) is None:
             pieces = parts(path)
-            free = max(
-                (rank for rank, glob in self._editable if matches(pieces, glob)), default=None
-            )
+            free = [glob for glob in self._editable if matches(pieces, glob)]
             protected = self._protects(pieces, free)
-            editable = free is not None and not protected
+            editable = bool(free) and not protected
             known = None if editable else self._root(pieces), editable, protected
             if len(self._asked) >= _MAX_ASKED:
                 self._asked.clear()
@@ -87,15 +82,15 @@ class PolicyMatch:
                 return root
         return None
 
-    def _protects(self, pieces: Parts, free: Rank | None) -> bool:
-        """:param free: how specific the glob is that lets it be edited."""
+    def _protects(self, pieces: Parts, free: Sequence[Parts]) -> bool:
+        """:param free: the globs that let it be edited; they count where they are narrower."""
         if not self._protected or _is_leftover(pieces):
             return False
         head = _specific(pieces)
         whole = len(head) < len(pieces)
-        for rank, glob in self._protected:
-            if free is not None and rank <= free:
-                break
+        for glob in self._protected:
+            if free and any(matches(one, glob) for one in free):
+                continue
             # A whole tree is changed, or all files of a type: that this may hold a file which a
             # glob means wherever it lies (``**/conftest.py``) does not make it an attack on that.
             floats = whole and self._floats(glob)
@@ -124,12 +119,6 @@ def _specific(path: Parts) -> Parts:
 
 def _anchored(glob: str, workdir: Parts) -> Parts:
     return parts(glob) if glob.startswith("/") else (*workdir, *parts(glob.removeprefix("./")))
-
-
-def _ranked(globs: Sequence[str], workdir: Parts) -> list[tuple[Rank, Parts]]:
-    """The globs as paths, the most specific ones first."""
-    found = [(specificity("/".join(one)), one) for one in (_anchored(g, workdir) for g in globs)]
-    return sorted(found, reverse=True)
 
 
 def _in_root(path: Parts, root: Parts) -> bool:

@@ -20,7 +20,8 @@ _MAX_ORDERS = 64
 _BEFORE = 60  # characters before a verb in which it may be taken back
 _CHANGES = (
     r"edit|chang|updat|modif|rewrit|delet|remov|weaken|loosen|relax|adjust|overwrit|skip|disabl"
-    r"|replac|empt|truncat|renam|mov|revert|regenerat|patch|eras|drop|alter|comment out|get rid of"
+    r"|replac|empt|truncat|renam|mov|revert|regenerat|patch|eras|drop|alter|mark"
+    r"|comment out|get rid of"
 )
 _LOOKS = (
     r"read|list|open|print|show|cat|cop|send|dump|look (?:at|in|into|through)|inspect|find|search"

@@ -18,7 +18,7 @@ from harness_adapters.gateway.guard.errors import MAX_NESTING, MAX_SHELL, Unjudg
 from harness_adapters.gateway.guard.harness_code import run_tool_code, without_magics
 from harness_adapters.gateway.guard.hosts import host_of_operand, host_of_url
 from harness_adapters.gateway.guard.launch import launch
-from harness_adapters.gateway.guard.other_code import build_and_run
+from harness_adapters.gateway.guard.other_code import build_and_run, follow_other_code
 from harness_adapters.gateway.guard.patches import follow_patch, looks_like_patch
 from harness_adapters.gateway.guard.paths import looks_like_path
 from harness_adapters.gateway.guard.prompts import follow_prompt
@@ -404,6 +404,8 @@ class _Arguments:
         """What is typed into something that runs: a shell, or Python's own prompt."""
         self._state.typed = True
         self._command(text, here)
+        if "(" in text:  # or a prompt of some other language
+            follow_other_code(self._rec, self._state.fork(), text)
         if "(" in text or "=" in text:
             lines = "\n".join(line.strip() for line in text.replace("\r", "\n").split("\n"))
             for program in (text, lines):

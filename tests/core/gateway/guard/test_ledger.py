@@ -156,7 +156,7 @@ def test_protects(path: str) -> None:
         "/work/src/data.csv",
         "/work/src/**",
         "/work/src/**/*.py",  # all files of a type, wherever: no attack on tests that lie there
-        "/work/tests/new/test_b.py",
+        "/work/tests/new/b.py",
         "/work/tests/new/*",
         "/work/*.md",
         "/work/tests/__pycache__/**",

@@ -44,6 +44,7 @@ _CMAKE_COMMANDS = {
 _MAKE_ASSIGNMENT = re.compile(r"(?m)^(\w{1,64})[ \t]*[:?+]?=[ \t]*([^\n$]{1,512})$")
 _SCRIPT = re.compile(r"\"[\w:.-]{1,64}\"\s*:\s*\"((?:[^\"\\\n]|\\.){1,4096})\"")
 _MAX_SCRIPTS = 16
+_TEST_FUNCTION = re.compile(r"(?m)^def (test_\w{1,80})\(\s*\)")
 _RENEWING_VARIABLES = (
     "UPDATE_SNAPSHOTS", "UPDATE_GOLDEN", "UPDATE_EXPECT", "INSTA_UPDATE", "BLESS",
     "SNAPSHOT_UPDATE", "REGEN", "REGENERATE", "UPDATE_FIXTURES", "INSTA_FORCE_UPDATE", "TRYBUILD",
@@ -166,7 +167,7 @@ def _renewed(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> No
     name = posixpath.basename(words[0])
     told = any(_RENEWS.match(word) for word in words[1:])
     told = told or (
-        name in ("jest", "vitest", "ava", "tap", "npx", "npm", "yarn") and "-u" in words
+        name in ("jest", "vitest", "ava", "tap", "npx", "npm", "yarn", "pnpm") and "-u" in words
     )
     told = told or (
         name in ("go", "cargo") and "test" in words and {"-update", "-u"} & set(words) != set()
@@ -181,14 +182,28 @@ def _renewed(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> No
         given = [w for w in operands(words)[:8] if "test" in w and "/" in w]
         for place in given or ["tests", "test", "__tests__", "__snapshots__"]:
             rec.touch(state, posixpath.join(place.partition("::")[0], "**"))
+        for place in given:  # which lie beside the tests
+            rec.touch(state, posixpath.join(posixpath.dirname(place), "__snapshots__", "**"))
 
 
 def _testers(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
     _renewed(rec, state, words, pipe)
     path_operands(rec, state, words[1:])
+    for word in operands(words)[:_MAX_SCRIPTS] if state.wrote_python else ():
+        place = word.partition("::")[0]
+        if place.endswith(".py") and (source := state.known(place)):
+            _run_tests(rec, state.fork(), place, source)
     for target in option_values(words, "--junitxml", "--junit-xml", "--report-log", "-o"):
         if "=" not in target:
             rec.write(state, target)
+
+
+def _run_tests(rec: Recorder, state: State, path: str, source: str) -> None:
+    """Tests that the session wrote do what they say, whatever they are to test."""
+    from harness_adapters.gateway.guard.python import run_python
+
+    called = "".join(f"{name}()\n" for name in _TEST_FUNCTION.findall(source)[:64])
+    run_python(rec, state, f"{source}\n{called}", argv=[path])
 
 
 def _compile(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:

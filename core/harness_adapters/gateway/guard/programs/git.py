@@ -27,6 +27,7 @@ _HOOKS = {
     "checkout": ("post-checkout",), "merge": ("pre-merge-commit", "post-merge"),
     "rebase": ("pre-rebase",), "am": ("applypatch-msg", "pre-applypatch", "post-applypatch"),
 }  # fmt: skip
+_ALIAS = re.compile(r"(?m)^\t([\w-]{1,64}) = (.{1,4096})$")
 _FOREIGN = frozenset(
     ("svn", "lfs", "p4", "subtree", "http-fetch", "fetch-pack", "send-pack", "cvsimport")
 )
@@ -81,6 +82,9 @@ def _git(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
     if not rest:
         return
     command = rest[0]
+    if command not in _COMMANDS and state.known_any:
+        for name, text in _ALIAS.findall(state.known(".git/config") or ""):
+            aliases.setdefault(name, text[1:] if text.startswith("!") else f"git {text}")
     if command in aliases:
         run_program(rec, state.fork(), " ".join([aliases[command], *rest[1:]]))
         return
@@ -248,6 +252,10 @@ def _config(rec: Recorder, state: State, rest: Words, pipe: Pipe | None) -> None
     _setting(rec, state, setting, aliases)
     for program in aliases.values():  # whoever uses it later runs it
         run_program(rec, state.fork(), program)
+    if aliases:
+        place = state.path(".git/config")
+        kept = state.known(".git/config") or ""
+        state.files[place] = f"{kept}[alias]\n\t{key.partition('.')[2]} = {value}\n"
     if _ADDRESS_SETTING.match(key):
         rec.connect(host_of_operand(value), address=value)
     if _CHANGES_GIT.match(setting):
