@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from harness_adapters.tasks.globs import matches
+from harness_adapters import Ledger, TaskPolicy
+from harness_adapters.tasks.globs import matches, may_edit
 
 
 @pytest.mark.parametrize(
@@ -41,3 +42,28 @@ def test_stars_stay_in_a_folder_and_double_stars_cross(
 def test_any_pattern_is_enough() -> None:
     assert matches("b", ("a", "b"))
     assert not matches("b", ())
+
+
+@pytest.mark.parametrize(
+    ("editable", "protected", "path", "may"),
+    [
+        (["**"], ["tests/test_a.py"], "tests/test_a.py", False),
+        (["**/*.go"], ["**/*_test.go"], "ring/ring_test.go", False),
+        (["**/*.go"], ["**/*_test.go"], "ring/ring.go", True),
+        (["src/**"], ["**/*.test.ts"], "src/a.test.ts", False),
+        (["tests/new/**"], ["tests/**"], "tests/new/a.py", True),
+        (["tests/**"], ["tests/**"], "tests/a.py", True),
+        (["./tests/a.py"], ["tests/**", "**/a.py"], "tests/a.py", True),
+        (["pyproject.toml"], ["**/pyproject.toml"], "pyproject.toml", True),
+        ([], ["tests/**"], "src/a.py", True),
+    ],
+)
+def test_an_editable_pattern_counts_where_it_is_the_narrower_one(
+    editable: list[str], protected: list[str], path: str, may: bool
+) -> None:
+    """When graded and before the guard alike."""
+    assert may_edit(path, editable=editable, protected=protected) is may
+    policy = TaskPolicy(
+        kind="extend", workdir="/work", editable=tuple(editable), protected=tuple(protected)
+    )
+    assert Ledger(policy).is_protected(f"/work/{path}") is not may
