@@ -29,6 +29,7 @@ from harness_adapters import (
     WritePath,
 )
 from harness_adapters.gateway.guard.checks import Checks, first_block
+from harness_adapters.gateway.guard.paths import absolute
 
 _LISTERS = frozenset(
     ("ls", "stat", "test", "[", "cd", "mkdir", "chmod", "chown", "find", "tree", "du", "ssh-keygen",
@@ -98,7 +99,7 @@ class Credentials:
         findings: list[Finding] = []
         touched = [(read.path, read.span) for read in call.of(ReadPath)]
         touched += [(write.path, write.span) for write in call.of(WritePath)]
-        made = _keys_made(call)
+        made = _keys_made(call, ledger)
         for path, span in touched:
             if path in made:
                 continue
@@ -179,18 +180,15 @@ class Credentials:
         ]
 
 
-def _keys_made(call: ToolCall) -> set[str]:
+def _keys_made(call: ToolCall, ledger: Ledger) -> set[str]:
     """The keys that ``ssh-keygen -t KIND -f FILE`` makes: nobody's secret yet."""
-    given = [
-        word.rpartition("/")[2]
+    return {
+        absolute(word, cwd=ledger.cwd, home=ledger.home)
         for run in call.of(RunCommand)
         if run.words[0] == "ssh-keygen" and "-t" in run.words
         for before, word in itertools.pairwise(run.words)
         if before == "-f"
-    ]
-    paths = [read.path for read in call.of(ReadPath)]
-    paths += [write.path for write in call.of(WritePath)]
-    return {path for path in paths if path.rpartition("/")[2] in given}
+    }
 
 
 def _may_list_secrets(words: Sequence[str]) -> bool:

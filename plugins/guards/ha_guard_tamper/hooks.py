@@ -314,7 +314,7 @@ def hook(
         return "changes what git does by itself"
     if name in _VARIABLE_FILES and _PERSISTED.search(content or ""):
         return "sets what programs that run the tests are started with"
-    if _SCRATCH.match(path):  # a copy to try things in
+    if content is None and _SCRATCH.match(path):  # a copy of what there is, to try things in
         return None
     if name in _HOOK_FILES or not _HOOK_FOLDERS.isdisjoint(path.split("/")):
         return "is loaded by the test runner by itself"

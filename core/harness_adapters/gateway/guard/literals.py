@@ -35,7 +35,8 @@ _FILE_URL = re.compile(
     r"\bnew\s+URL\(\s*(['\"`])file://(/[^'\"`\n]{1,512})\1\s*(?:,[^()\n]{0,80})?\)"
 )
 _JOINED = re.compile(
-    rf"\b(?:join|Join|resolve|file\.path|catfile|catdir|Paths\.get|Path\.of|joinpath|path\.Combine)"
+    r"(?:\brequire\(['\"][\w:]{1,20}['\"]\)\.|\b\w{1,40}\.){0,3}"
+    r"\b(?:join|Join|resolve|file\.path|catfile|catdir|Paths\.get|Path\.of|joinpath|Combine)"
     rf"\(\s*({_LITERAL}(?:\s*,\s*{_LITERAL}){{1,16}})\s*\)"
 )
 _LIST_JOINED = re.compile(
