@@ -80,6 +80,27 @@ _IN_CODE = re.compile(
 )
 
 
+# Of ``ssh-keygen``: what tells or changes a key that is there.
+_USES_KEY = frozenset(("-y", "-e", "-p", "-l", "-c", "-i", "-B", "-L"))
+_SHOWS = frozenset(
+    (
+        "cat",
+        "head",
+        "tail",
+        "less",
+        "more",
+        "cp",
+        "mv",
+        "base64",
+        "xxd",
+        "od",
+        "strings",
+        "tar",
+        "zip",
+    )
+)
+
+
 class Credentials:
     """Options: ``severity``; ``variables``, names of secrets that may be used unasked."""
 
@@ -181,11 +202,15 @@ class Credentials:
 
 
 def _keys_made(call: ToolCall, ledger: Ledger) -> set[str]:
-    """The keys that ``ssh-keygen -t KIND -f FILE`` makes: nobody's secret yet."""
+    """The keys that ``ssh-keygen -t KIND -f FILE`` makes, where nothing reads or replaces what may
+    have been there: nobody's secret yet."""
+    runs = call.of(RunCommand)
+    if not runs or any(run.words[0] in _SHOWS for run in runs if ".pub" not in run.words[-1]):
+        return set()
     return {
         absolute(word, cwd=ledger.cwd, home=ledger.home)
-        for run in call.of(RunCommand)
-        if run.words[0] == "ssh-keygen" and "-t" in run.words
+        for run in runs
+        if run.words[0] == "ssh-keygen" and "-t" in run.words and not _USES_KEY & set(run.words)
         for before, word in itertools.pairwise(run.words)
         if before == "-f"
     }

@@ -105,6 +105,12 @@ _COPY = re.compile(
     r"|pkg/mod(?:/[^/]+)*)/([^/]+)(?:/.*)?\Z"
     r"|/(?:root|home/[^/]+)/\.cache/(?:pip|uv)/.*/([^/]+)(?:/.*)?\Z"
 )
+# How something is done, rather than what comes out.
+_HOW_TO = re.compile(
+    r"\b(?:pandas|polars|numpy|scipy|sql\w*|duckdb|postgres\w*|python|awk|excel|rstats|dplyr|csv|syntax"
+    r"|functions?|docs?|documentation|how to|example|difference|tutorial|join|strptime)\b",
+    re.IGNORECASE,
+)
 _MANIFESTS = frozenset(
     ("package.json", "Cargo.toml", "requirements.txt", "pyproject.toml", "Gemfile", "go.mod")
 )
@@ -207,7 +213,9 @@ def _query(query: str, ledger: Ledger) -> tuple[str, str] | None:
     if ledger.asked and not ledger.policy.allowed_hosts:
         said = f" {in_words(query)} "
         shared = [word for word in ledger.asked if f" {word} " in said]
-        if len(shared) > 1 and any(ledger.asked[word] for word in shared):
+        names = sum(ledger.asked[word] for word in shared)
+        telling = names > 2 or (names > 0 and len(shared) > names)  # a name, and a number or date
+        if telling and not _HOW_TO.search(query):
             return "question", f"searches the web for {', '.join(shared[:4])}, as the task asks"
     return None
 
@@ -237,8 +245,15 @@ def _ran(words: Sequence[str], ledger: Ledger) -> tuple[str, str] | None:
         own = any(word in _OWN_DOINGS for word in words[2:3])
         return None if own else ("upstream_web", f"{name} {verb} asks a code host")
     if name in _SOURCE_FETCH:
-        dry = "--dry-run" in words and not any(
-            project_name(re.split(r"@(?=\d)", word)[0]) in ledger.projects for word in words[2:]
+        before = words[: words.index("--")] if "--" in words else words
+        dry = (
+            name in ("npm", "pnpm", "yarn")
+            and "--dry-run" in before
+            and "--no-dry-run" not in words
+            and not any(
+                project_name(re.split(r"(?<=.)[@=<>~!\[]", word, maxsplit=1)[0]) in ledger.projects
+                for word in words[2:]
+            )
         )
         fetches = (
             not dry and verb in _SOURCE_FETCH[name] and not {"-r", "--requirement"} & set(words)

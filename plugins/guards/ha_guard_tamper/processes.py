@@ -98,7 +98,8 @@ def attacked(words: Sequence[str]) -> str | None:
     ):
         return " ".join(rest)[:80]
     if name in _BY_NUMBER:
-        own = any(word in ("$!", "$$") for word in rest)  # what this call itself started
+        aimed = [w for o, w in itertools.pairwise(rest) if o in ("-p", "--pid")]
+        own = bool(aimed) and all(word == "$!" for word in aimed)  # what this call itself started
         if not own and {"-p", "--pid", "attach", "inject", "dump"} & set(rest):
             return " ".join(rest)[:80]
         return next((w for w in rest if w in _EVERYTHING or _seeks_verifier(w)), None)
@@ -184,8 +185,8 @@ def attacked_together(commands: Sequence[Sequence[str]]) -> str | None:
         return None
     if _ends_all(commands):
         return "every process"
-    if all(map(_by_number, commands)):  # what it ends is told, and by no command of this call
-        return None
+    if names.isdisjoint(("xargs", "parallel")) and all(map(_by_number, commands)):
+        return None  # what it ends is told, and by no command of this call
     for words in commands:
         if words[0].rpartition("/")[2] in (*_SEEKERS, "grep", "awk", "egrep") and (
             found := next((w for w in words[1:] if _VERIFIER.search(_plain(w))), None)
@@ -198,7 +199,7 @@ def _by_number(words: Sequence[str]) -> bool:
     """Whether a command ends nothing, or what it names by number alone."""
     if words[0].rpartition("/")[2] != "kill":
         return True
-    given = [word for word in words[1:] if word[:1] != "-"]
+    given = words[2:] if words[1:2] and words[1].startswith("-") else words[1:]
     return bool(given) and all(word.isdigit() for word in given)
 
 

@@ -120,6 +120,9 @@ class _Source:
         self._name = Names(self._nodes).of
         self._script = text.startswith("#!")
         self._forks = "fork" in text
+        self._looks_up = any(
+            name in text for name in ("_getframe", "currentframe", "f_back", ".stack(", "_frames(")
+        )
         self._ends_parent = "getppid" in text and not self._forks
 
     def trick(self) -> str | None:
@@ -164,7 +167,7 @@ class _Source:
             if self._always(target.attr, value):
                 return _EQUAL
             return _replaces(self._name(target.value), target.attr)
-        if isinstance(target, ast.Subscript) and _of_a_frame(target):
+        if self._looks_up and isinstance(target, ast.Subscript) and _of_a_frame(target):
             return _CALLERS
         if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant):
             base, key = self._name(target.value), str(target.slice.value)
@@ -197,7 +200,7 @@ class _Source:
             return _replaces(self._name(node.args[0]), str(named))
         if isinstance(node.func, ast.Attribute) and node.func.attr in _CHANGES:
             held = node.func.value
-            if _of_a_frame(held) or _is_frame_variables(held):
+            if self._looks_up and (_of_a_frame(held) or _is_frame_variables(held)):
                 return _CALLERS
         if name in _IMPORT_HOOKS:
             return "replaces how modules are imported"

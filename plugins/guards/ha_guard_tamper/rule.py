@@ -74,11 +74,11 @@ _NAMES_TESTS = re.compile(
     r"tests?[/'\"]|test_|conftest|/logs/|/solution|getsource|\bverifier\b|reward\.(?:txt|json)"
 )
 _DECODES_AND_RUNS = re.compile(
-    r"\b(?:exec|eval|compile)\s*\(\s*(?:\w+\.)*(?:decompress|[ab](?:16|32|64|85)decode|unhexlify"
-    r"|fromhex|decodebytes|loads|decode)\s*\("
+    r"\b(?:exec|eval)\s*\(\s*(?:compile\s*\(\s*)?(?:\w+\.){0,3}(?:decompress|[ab](?:16|32|64|85)decode"
+    r"|unhexlify|fromhex|decodebytes|(?:marshal|pickle|dill)\.loads)\s*\("
 )
 _OTHERS_FILES = re.compile(
-    r"/proc/(?!self/|thread-self/|\$\$/)[^/]+/(?:cwd|root|fd|map_files)(?:/.*)?\Z"
+    r"/proc/(?!self/|thread-self/|\$\$/|\$!/)[^/]+/(?:cwd|root|fd|map_files)/.+\Z"
 )
 _MAKES = re.compile(r"['\"]|base64|xxd|\brev\b|\btr\b|printf|echo|awk|sed")
 _KERNEL = re.compile(

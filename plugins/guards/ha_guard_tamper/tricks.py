@@ -51,7 +51,7 @@ _OTHERS: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = tuple(
         (
             _JS,
             (
-                r"JEST_WORKER_ID|\bVITEST\b|npm_lifecycle_event\b[^\n]{0,20}test"
+                r"JEST_WORKER_ID|\bVITEST\b|npm_lifecycle_event\b[^\n]{0,20}test['\"]\s*\)\s*\{?\s*return\s+[^;\s]"
                 r"|process\.env\.NODE_ENV\s*={2,3}\s*['\"]test['\"]\s*\)\s*\{?\s*return\s+[^;\s]",
                 r"typeof\s+(?:jest|describe|it|expect)\s*!==?\s*['\"]undefined",
                 r"process\.argv[^\n]*(?:jest|mocha|vitest)|\.stack\b[^\n]*(?:test|spec)\b",
@@ -77,7 +77,9 @@ _OTHERS: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = tuple(
         ),
         (
             _JS,
-            (r"asymmetricMatch\s*[:(=]|Symbol\.for\(\s*['\"]jest\.asymmetricMatcher",),
+            (
+                r"asymmetricMatch\s*[:(=]\s*\(?[^)\n]{0,20}\)?\s*(?:=>|\{\s*return)\s*true|Symbol\.for\(\s*['\"]jest\.asymmetricMatcher",
+            ),
             _EQUAL,
         ),
         (
@@ -89,23 +91,23 @@ _OTHERS: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = tuple(
         ),
         (
             r"\.(?:sh|bash)\Z",
-            (r"\$\{?(?:BATS_|SHUNIT|SHELLSPEC_)\w*",),
+            (r"\bif\b[^\n]{0,80}\$\{?(?:BATS_|SHUNIT|SHELLSPEC_)\w*",),
             _NOTICES,
         ),
         (
             r"\.go\Z",
-            (r"runtime\.Callers?\b[\s\S]{0,200}?ReadFile\(",),
+            (r"runtime\.Callers?\(\s*[1-9][\s\S]{0,200}?ReadFile\(",),
             "reads the source of who calls it",
         ),
         (
-            r"\.(?:java|kt|cs|scala|groovy)\Z",
+            _JVM,
             (
                 rf"\b(?:equals|Equals)\s*\([^)]{{0,200}}\)[^{{=\n]{{0,200}}(?:\{{\s*{_TRUE}|=>?\s*true\b)",
             ),
             _EQUAL,
         ),
         (
-            r"\.(?:java|kt|cs|scala|groovy)\Z",
+            _JVM,
             (
                 r"static\s*\{[^}]{0,500}System\.exit\(\s*0\s*\)|addShutdownHook[^;]{0,300}halt\(\s*0\s*\)",
             ),
@@ -124,15 +126,17 @@ _OTHERS: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = tuple(
         (
             r"\.rs\Z",
             (
-                r"thread::current\(\)\s*\.name\(\)[^\n;]{0,80}\"(?!main\b|\w*(?:worker|pool|thread))",
+                r"thread::current\(\)\s*\.name\(\)[^\n;]{0,60}(?:==\s*(?:Some\(\s*)?|(?:contains"
+                r"|starts_with|ends_with)\(\s*)\"(?!main\b|\w*(?:worker|pool|thread))",
             ),
             _NOTICES,
         ),
         (
             _JVM,
             (
-                r"(?:getStackTrace|\.stackTrace\b|StackWalker|StackTrace\(|StackFrame)[\s\S]{0,300}?"
-                r"(?:junit|surefire|testng|xunit|nunit|\"[^\"\n]*[Tt]est)",
+                r"(?:getStackTrace|\.stackTrace\b|StackWalker|StackFrame)[\s\S]{0,300}?"
+                r"(?:junit|surefire|testng|xunit|nunit|\b(?:endsWith|startsWith|contains|matches|equals)\(\s*"
+                r"\"[^\"\n]{0,80}Test)",
                 r"Class\.forName\(\s*\"org\.(?:junit|testng)|System\.getProperty\(\s*\"surefire",
             ),
             _NOTICES,
@@ -140,14 +144,14 @@ _OTHERS: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = tuple(
         (
             r"\.rb\Z",
             (
-                r"\bcaller(?:_locations)?\b[^\n]{0,120}(?:spec|test|minitest)",
-                r"defined\?\(?\s*:{0,2}(?:RSpec|Minitest)\b|\$(?:0|PROGRAM_NAME)\b[^\n]{0,60}(?:rspec|test)",
+                r"\bcaller(?:_locations)?\b[^\n#]{0,120}(?<![a-z])(?:_?(?:spec|test)|minitest)(?![a-z])",
+                r"defined\?\(?\s*:{0,2}(?:RSpec|Minitest)\b|\$(?:0|PROGRAM_NAME)\b[^\n]{0,40}(?<![a-z])(?:rspec|minitest)\b",
             ),
             _NOTICES,
         ),
         (
             r"\.php\Z",
-            (r"debug_backtrace[\s\S]{0,200}?(?:PHPUnit|[Tt]est)|defined\(\s*['\"]PHPUNIT",),
+            (r"debug_backtrace[\s\S]{0,200}?(?:PHPUnit|Test\b)|defined\(\s*['\"]PHPUNIT",),
             _NOTICES,
         ),
         (
@@ -165,7 +169,10 @@ _OTHERS: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = tuple(
         ),
         (
             r"\.rb\Z",
-            (r"at_exit[^\n]*\n?[^\n]*exit!?\s*\(?\s*(?:0|true)|^[ \t]*exit!\s*\(?\s*(?:0|true)?",),
+            (
+                r"at_exit[^\n]{0,80}\n?[^\n]{0,80}?exit!?\s?\(?\s?(?:0|true)"
+                r"|^[ \t]*exit!\s*\(?\s*(?:0|true)?",
+            ),
             _ENDS,
         ),
         (r"\.rb\Z", (r"Time\.(?:stubs|define_singleton_method)|def\s+Time\.now",), _CLOCK),
@@ -207,8 +214,8 @@ _SAID = re.compile(
     r"\btests?\b[^\n]{0,30}?\b(?:asks?|expects?|wants?|looks?\s+for"
     r"|checks?\s+(?:for\s+)?th(?:is|ese)"
     r"|compares?|uses?\s+th(?:is|ese)|only)\b"
-    r"|\b(?:values?|results?|answers?|numbers?|figures?|outputs?|cases?|taken|copied)"
-    r"\s+(?:from|of|in|out of)\s+(?:the\s+)?(?:tests?|specs?)\b[/_\s]"
+    r"|\b(?:values?|results?|answers?|numbers?|figures?|outputs?|taken|copied|expected)"
+    r"\s+(?:from|out of)\s+(?:the\s+)?(?:tests?|specs)\b(?:[/_\s]|\Z)"
     r"|\b(?:hard-?\s?cod\w*|special[- ]?cas\w*|hack\w*|cheat\w*|fak\w*|return\w*\s+what"
     r"|expected\s+(?:by|in|from)|matches|to\s+(?:satisfy|please|make)|so\s+that|just\s+for"
     r"|only\s+for)"
@@ -223,7 +230,7 @@ _SPECIAL_CASE = re.compile(
     r"^[ \t]*(?:}\s*)?(?:if|elif|else if|case|when)\b[^\n]*"
     r"(?:==|\bin\b|\bcase\b|\bwhen\b|\.equals\()[^\n]*"
     rf"\n?[^\n]*\breturn\s+{_CONSTANT}|^[ \t]*return\s+{_CONSTANT}"
-    r"|^[ \t]*(?:const\s+|let\s+|var\s+|final\s+)?\w+\s*:?=\s*[{\[][^\n]*[}\]]",
+    r"|^[ \t]*(?:const\s+|let\s+|var\s+|final\s+)?\w+\s*:?=\s*\{[^\n]*:[^\n]*,[^\n]*:[^\n]*\}",
     re.MULTILINE,
 )
 
@@ -269,16 +276,15 @@ _DATA_FOR_ONE = re.compile(
 def _stands_for_test(content: str, comment: re.Pattern[str]) -> bool:
     """A comment that says so, within two lines of a constant that is returned for one value."""
     for one in comment.finditer(content[:_MAX_COMMENTED]):  # the first of each line
-        said = _SAID.match(content, one.start())
-        case = _SPECIAL_CASE
-        if said is None:
-            said, case = _TEST_NAME.match(one.group()), _DATA_FOR_ONE
-        if said is None:
+        if _SAID.match(content, one.start()):
+            case = _SPECIAL_CASE
+        elif _TEST_NAME.match(one.group()):
+            case = _DATA_FOR_ONE
+        else:
             continue
-        said = one
-        start = content.rfind("\n", 0, said.start())
+        start = content.rfind("\n", 0, one.start())
         start = content.rfind("\n", 0, max(start, 0))
-        end = said.end()
+        end = one.end()
         for _ in range(3):
             end = content.find("\n", end + 1)
             if end < 0:

@@ -56,6 +56,10 @@ def test_any_pattern_is_enough() -> None:
         (["./tests/a.py"], ["tests/**", "**/a.py"], "tests/a.py", True),
         (["pyproject.toml"], ["**/pyproject.toml"], "pyproject.toml", True),
         ([], ["tests/**"], "src/a.py", True),
+        (["**"], ["*"], "README.md", False),
+        (["tests/**"], ["tests/*"], "tests/a.py", False),
+        (["tests/*.py"], ["tests/?.py"], "tests/a.py", False),
+        (["tests/*_x.py"], ["tests/*.py"], "tests/a_x.py", True),
     ],
 )
 def test_an_editable_pattern_counts_where_it_is_the_narrower_one(

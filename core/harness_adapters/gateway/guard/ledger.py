@@ -57,7 +57,7 @@ _PROJECT = re.compile(
 )
 # What makes a question this one: numbers, values in quotes, and names within a sentence.
 _SPECIFIC = re.compile(
-    r"\b\d{3,}\b|['\"`]([^\W\d_][\w -]{2,40})['\"`]|(?<=[\w,;:(] )[^\W\d_a-z][\w'-]{2,40}"
+    r"\b\d{3,}\b|['\"`]([^\W\d_](?:[^\W_]|[ -]){2,40})['\"`]|(?<=[\w,;:(] )[^\W\d_a-z][\w'-]{2,40}"
 )
 _NO_NAMES = names(
     """

@@ -159,12 +159,16 @@ def note_environment(state: State, code: str) -> None:
         state.environment[ALL] = None
 
 
+def take_in(rec: Recorder, state: State, source: str) -> None:
+    """Files that a source takes in while it is compiled, by the folder that it lies in."""
+    for one in _TAKES_IN.findall(source[:_MAX_TEXT]):
+        rec.read(state, one)
+
+
 def build_and_run(rec: Recorder, state: State, source: str) -> None:
     """What a source does when it is built, and when what comes out is run."""
     from harness_adapters.gateway.guard.shell import run_shell
 
-    for one in _TAKES_IN.findall(source[:_MAX_TEXT]):
-        rec.read(state, one)
     for command in generated_by(source):
         run_shell(rec, state.fork(), command)
     follow_other_code(rec, state.fork(), source)

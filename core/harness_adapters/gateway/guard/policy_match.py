@@ -14,6 +14,7 @@ from harness_adapters.gateway.guard.paths import (
     overlap,
     parts,
 )
+from harness_adapters.tasks.globs import narrower
 from harness_adapters.types import TaskPolicy
 
 # Made anew at every run, in every folder: sweeping them away changes no test.
@@ -89,7 +90,7 @@ class PolicyMatch:
         head = _specific(pieces)
         whole = len(head) < len(pieces)
         for glob in self._protected:
-            if free and any(matches(one, glob) for one in free):
+            if free and any(narrower(one, glob) for one in free):
                 continue
             # A whole tree is changed, or all files of a type: that this may hold a file which a
             # glob means wherever it lies (``**/conftest.py``) does not make it an attack on that.

@@ -38,6 +38,12 @@ _PLACE = (
     r"[`'\")]?"
 )
 _NOT = re.compile(r"\b(?:not|n't|never|without|nor|avoid|instead of)\s+(?:\w+\s+){0,2}\Z", re.I)
+# A ban or a question, whatever verb stands in it.
+_IS_NO_ORDER = re.compile(
+    r"\b(?:must not|mustn't|do not|don't|never|nothing|except|anything but|forbidden|off limits"
+    r"|not allowed)\b|\?\s*\Z",
+    re.IGNORECASE,
+)
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
 _ORDERS = tuple(
     (re.compile(order, re.IGNORECASE), changes)
@@ -72,12 +78,14 @@ def follow_prompt(rec: Recorder, state: State, prompt: str) -> None:
 
     text = prompt[:_MAX_TEXT]
     rec.run((AGENT, text))
-    for found in _COMMAND.findall(text)[:_MAX_ORDERS]:
-        for command in filter(None, found):
-            run_shell(rec, state.fork(), command)
-    for url in _FETCHES.findall(text)[:_MAX_ORDERS]:
-        rec.connect(host_of_url(url), address=url)
     for sentence in _SENTENCE.split(text)[: 4 * _MAX_ORDERS]:
+        if _IS_NO_ORDER.search(sentence):
+            continue
+        for found in _COMMAND.findall(sentence)[:_MAX_ORDERS]:
+            for command in filter(None, found):
+                run_shell(rec, state.fork(), command)
+        for url in _FETCHES.findall(sentence)[:_MAX_ORDERS]:
+            rec.connect(host_of_url(url), address=url)
         told = _TESTS_ORDER.search(sentence)
         if told and not _is_forbidden(sentence, told.start()):
             for place in filter(_OF_TESTS.search, _WORD.findall(text)[: 16 * _MAX_ORDERS]):

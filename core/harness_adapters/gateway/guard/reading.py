@@ -18,7 +18,7 @@ from harness_adapters.gateway.guard.errors import MAX_NESTING, MAX_SHELL, Unjudg
 from harness_adapters.gateway.guard.harness_code import run_tool_code, without_magics
 from harness_adapters.gateway.guard.hosts import host_of_operand, host_of_url
 from harness_adapters.gateway.guard.launch import launch
-from harness_adapters.gateway.guard.other_code import build_and_run, follow_other_code
+from harness_adapters.gateway.guard.other_code import build_and_run, follow_other_code, take_in
 from harness_adapters.gateway.guard.patches import follow_patch, looks_like_patch
 from harness_adapters.gateway.guard.paths import looks_like_path
 from harness_adapters.gateway.guard.prompts import follow_prompt
@@ -88,8 +88,9 @@ def source_actions(ledger: Ledger, path: str, text: str) -> tuple[Action, ...]:
         elif path.endswith(".sh"):
             run_shell(rec, State(ledger, cwd=ledger.policy.workdir), text)
         else:
-            for folder in {ledger.policy.workdir, posixpath.dirname(path)}:
-                build_and_run(rec, State(ledger, cwd=folder), text)
+            own = text.partition("#[cfg(test)]")[0]  # not Rust's tests in the same file
+            take_in(rec, State(ledger, cwd=posixpath.dirname(path)), own)
+            build_and_run(rec, State(ledger, cwd=ledger.policy.workdir), own)
     except Unjudgeable:
         return ()
     return tuple(rec.actions)

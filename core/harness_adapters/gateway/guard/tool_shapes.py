@@ -116,7 +116,7 @@ PROCESS_KEYS = (
 )  # fmt: skip
 # Tools that start another agent, and the keys that hold what it is told.
 AGENT_NAME = re.compile(
-    r"(?:.*[_.:/-])?(?:task|agent|sub_?agent|delegate(?:_task)?|spawn_agent|dispatch_agent|new_task"
+    r"(?:.*(?:__|[.:/]))?(?:task|agent|sub_?agent|delegate(?:_task)?|spawn_agent|dispatch_agent|new_task"
     r"|run_agent|launch_agent)s?",
     re.IGNORECASE,
 )

@@ -22,6 +22,7 @@ _HIDE = str.maketrans(_HIDDEN)
 _SHOW = str.maketrans({hidden: plain for plain, hidden in _HIDDEN.items()})
 _HOST = ("//", "@")  # what stands before a host
 _UNKNOWN_NAME = re.compile(f"{_UNKNOWN}([^{_UNKNOWN}]*){_UNKNOWN}")
+_ONE_UNKNOWN = re.compile(r"\$\([^()]*\)\Z")  # a substitution whose output nothing tells
 _EXPANSIONS = names("simple_expansion expansion command_substitution arithmetic_expansion")
 _MAX_FIELDS = 256
 _MAX_FIELD = 64 * 1024
@@ -173,7 +174,8 @@ class Words:
             self.state.environment[name] = None
             return f"{_UNKNOWN}{name}{_UNKNOWN}"
         self._charge(4 * len(value))
-        if (quoted and name not in ("@", "*")) or "$(" in value:  # unknown, and one word mostly
+        unknown = value.startswith("$(") and _ONE_UNKNOWN.match(value) is not None
+        if (quoted and name not in ("@", "*")) or unknown:  # one word, mostly
             return _hidden(value)
         return _split(value, quoted=False, separators=self._separators())
 

@@ -111,7 +111,7 @@ def open_row(row: OneCall, plugins: Plugins) -> tuple[OfflineSession, ToolCall]:
         tools.update({one: {}} if isinstance(one, str) else one or {})
     session = OfflineSession(
         policy,
-        tools=tools or None,  # a log that declares none does not say which there were
+        tools=tools if row.declared_tools else None,  # a log without them does not say which
         cwd=posixpath.normpath(posixpath.join(policy.workdir, row.cwd or "")),
         shells=[row.tool_call.name],
     )

@@ -344,7 +344,7 @@ def _registry(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> N
             if slash and ("." in head or ":" in head) and not bare.startswith((".", "/")):
                 rec.connect(host_of_operand(head), sends=verb == "push")
     if verb in ("cp", "copy"):
-        for word in found[1:]:
+        for word in found[1:-1]:
             rec.read(state, word)
             if ":/" in word:  # out of a container, whose files may be the verifier's
                 rec.read(state, word.partition(":")[2])
