@@ -15,7 +15,7 @@ import uvloop
 
 from harness_adapters.bench.child import Json, answer_lines, say
 from harness_adapters.bench.words import answer, sampled_ids
-from harness_adapters.garbage import collect_rarely, give_memory_back
+from harness_adapters.garbage import collect_rarely
 from harness_adapters.gateway.server import Gateway
 from harness_adapters.gateway.sessions import GatewaySession
 from harness_adapters.gateway.upstream import Upstream
@@ -112,5 +112,4 @@ async def serve(engine: str) -> None:
 
 if __name__ == "__main__":
     collect_rarely()
-    give_memory_back()
     uvloop.run(serve(sys.argv[1]))

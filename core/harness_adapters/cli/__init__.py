@@ -16,7 +16,7 @@ from typing import Any
 import click
 
 from harness_adapters.errors import BadInput, HarnessAdaptersError, did_you_mean
-from harness_adapters.garbage import collect_rarely, give_memory_back
+from harness_adapters.garbage import collect_rarely
 
 # command -> (module, help). The help stands here so that ``ha --help`` imports no command.
 COMMANDS = {
@@ -95,7 +95,6 @@ def main(argv: list[str] | None = None) -> None:
     args = sys.argv[1:] if argv is None else argv
     _speak()
     collect_rarely()
-    give_memory_back()
     try:
         code: Any = command.main(args=args, prog_name="ha", standalone_mode=False)
     except click.ClickException as error:

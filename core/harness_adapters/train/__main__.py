@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 
 from harness_adapters.errors import BadInput, HarnessAdaptersError
-from harness_adapters.garbage import collect_rarely, give_memory_back
+from harness_adapters.garbage import collect_rarely
 from harness_adapters.serve.child import end_with_parent
 from harness_adapters.train.plan import LOG, RunPlan
 
@@ -21,7 +21,6 @@ def main() -> int:
     plan = RunPlan.model_validate_json(sys.stdin.buffer.readline())
     end_with_parent()
     collect_rarely()
-    give_memory_back()
     # What libraries print belongs to the log; events go where the parent reads them.
     events = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
