@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from fnmatch import fnmatchcase
+from collections.abc import Iterable
 from functools import lru_cache
+
+from harness_adapters.gateway.guard.paths import narrower, parts
 
 
 def matches(path: str, patterns: Iterable[str]) -> bool:
@@ -22,39 +23,9 @@ def may_edit(path: str, *, editable: Iterable[str], protected: Iterable[str]) ->
     where it is the narrower of the two: ``tests/new/**`` out of ``tests/**``, but ``**`` nothing
     out of ``tests/test_a.py``.
     """
-    free = [_pieces(one) for one in editable if matches(path, (one,))]
-    kept = [_pieces(one) for one in protected if matches(path, (one,))]
+    free = [parts(one.removeprefix("./")) for one in editable if matches(path, (one,))]
+    kept = [parts(one.removeprefix("./")) for one in protected if matches(path, (one,))]
     return all(any(narrower(one, glob) for one in free) for glob in kept)
-
-
-def narrower(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Whether all that fits a pattern fits another one too; both by their components. Of patterns
-    in one component it may say no too often, never yes."""
-    row = [True] + [False] * len(other)  # row[j]: one[:i] lies within other[:j]
-    for j, piece in enumerate(other):
-        row[j + 1] = row[j] and piece == "**"
-    for part in one:
-        new = [False] * (len(other) + 1)
-        for j, piece in enumerate(other):
-            if piece == "**":
-                new[j + 1] = row[j + 1] or new[j]
-            else:
-                new[j + 1] = row[j] and _within(part, piece)
-        row = new
-    return row[-1]
-
-
-def _within(part: str, piece: str) -> bool:
-    """Whether one component's pattern lies within another's."""
-    if part == piece:
-        return True
-    if part == "**" or ("?" in piece or ("[" in piece and _WILD.search(part))):
-        return False
-    return fnmatchcase(part, piece)
-
-
-def _pieces(pattern: str) -> list[str]:
-    return [piece for piece in pattern.removeprefix("./").split("/") if piece]
 
 
 @lru_cache(maxsize=1024)
@@ -90,5 +61,4 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile("".join(parts), re.DOTALL)
 
 
-_WILD = re.compile(r"[*?\[]")
 _CLASS = re.compile(r"\[(!?)([^\]]+)\]")

@@ -110,8 +110,9 @@ def _has_digit(argument: str) -> bool:
 
 
 def _is_data(literal: str) -> bool:
-    many = literal.count(",") > _MANY - 1
-    return (many and literal[0] in "[{") or sum(map(str.isdigit, literal)) >= _DIGITS
+    """A list of more than three things, or anything with several digits."""
+    many = literal[0] in "[{" and literal.count(",") >= _MANY
+    return many or sum(map(str.isdigit, literal)) >= _DIGITS
 
 
 def _bare(data: str) -> str:

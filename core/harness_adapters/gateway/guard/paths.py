@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections.abc import Callable
 from fnmatch import fnmatchcase
 
 _SPACE = re.compile(r"\s")
@@ -103,9 +104,12 @@ def overlap(path: Parts, pattern: Parts) -> bool:
     return row[-1]
 
 
-def matches(path: Parts, pattern: Parts) -> bool:
+def matches(path: Parts, pattern: Parts, *, fits: Callable[[str, str], bool] = fnmatchcase) -> bool:
     """Whether every file that ``path`` stands for fits the pattern (wildcards in ``path`` count as
-    plain characters)."""
+    plain characters).
+
+    :param fits: whether one component fits another one that is not ``**``.
+    """
     for i, piece in enumerate(pattern):  # most differ in a plain component
         if _WILD.search(piece):
             if piece == "**" and i == len(pattern) - 1:
@@ -122,6 +126,21 @@ def matches(path: Parts, pattern: Parts) -> bool:
             if piece == "**":
                 new[j + 1] = row[j + 1] or new[j]
             else:
-                new[j + 1] = row[j] and fnmatchcase(part, piece)
+                new[j + 1] = row[j] and fits(part, piece)
         row = new
     return row[-1]
+
+
+def narrower(one: Parts, other: Parts) -> bool:
+    """Whether all that fits a pattern fits another one too. Of patterns in one component it may say
+    no too often, never yes."""
+    return matches(one, other, fits=_within)
+
+
+def _within(part: str, piece: str) -> bool:
+    """Whether one component's pattern lies within another's."""
+    if part == piece:
+        return True
+    if part == "**" or "?" in piece or ("[" in piece and is_wild(part)):
+        return False
+    return fnmatchcase(part, piece)

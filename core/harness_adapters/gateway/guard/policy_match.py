@@ -11,10 +11,10 @@ from harness_adapters.gateway.guard.paths import (
     component_fits,
     is_wild,
     matches,
+    narrower,
     overlap,
     parts,
 )
-from harness_adapters.tasks.globs import narrower
 from harness_adapters.types import TaskPolicy
 
 # Made anew at every run, in every folder: sweeping them away changes no test.

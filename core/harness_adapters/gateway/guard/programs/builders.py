@@ -29,12 +29,6 @@ _RENEWS = re.compile(
 )
 _PROGRAM = re.compile(r"[a-z][\w.-]*(?:@[\w.^~-]+)?")
 _MAKE_VARIABLE = re.compile(r"(?<!\$)\$[({]([A-Z][A-Z0-9_]{3,60})[)}]")
-_MAX_SOURCE = 64 * 1024
-# Files that a source takes in while it is compiled.
-_TAKES_IN = re.compile(
-    r"(?:#\s*(?:include|embed)|\.incbin|//go:embed|include_(?:str|bytes)!\s*\(|include!\s*\()"
-    r"\s*\"?([/.][^\s\"<>)]{1,500})"
-)
 _CMAKE_COMMANDS = {
     "copy": ("cp",), "copy_if_different": ("cp",), "copy_directory": ("cp", "-r"),
     "rename": ("mv",), "rm": ("rm",), "remove": ("rm",), "remove_directory": ("rm", "-r"),
@@ -208,6 +202,8 @@ def _run_tests(rec: Recorder, state: State, path: str, source: str) -> None:
 
 def _compile(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
     """What comes out does what the source says."""
+    from harness_adapters.gateway.guard.other_code import take_in
+
     texts = [pipe.text or ""] if pipe is not None else []
     for word in operands(words, ("-o", "-x", "-I", "-L", "-l", "-D", "-include", "-std", "-O")):
         rec.read(state, word)
@@ -218,8 +214,7 @@ def _compile(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> No
         if word.startswith(("-I", "-L")) and len(word) > 2:
             rec.read(state, word[2:])
     text = "\n".join(text for text in texts if text)
-    for one in _TAKES_IN.findall(text[:_MAX_SOURCE]):
-        rec.read(state, one)
+    take_in(rec, state, text)
     rec.write(
         state, option_value(words, "-o", "--output") or "a.out", text and f"#!program\n{text}"
     )

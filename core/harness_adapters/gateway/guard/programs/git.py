@@ -129,7 +129,7 @@ def _setting(rec: Recorder, state: State, setting: str, aliases: dict[str, str])
 def _remote(rec: Recorder, state: State, command: str, rest: Words, found: list[str]) -> None:
     sends = command == "push" or (command == "remote" and "--push" in rest)
     if command == "remote" and {"add", "set-url"} & set(rest) and len(found) > 2:
-        state.variables[f"remote {found[1]}"] = found[2]
+        state.variables[f"remote {found[1]}"] = found[2]  # no variable of a shell is called so
     if command == "push":
         known = state.variables.get(f"remote {found[0] if found else 'origin'}")
         found = [*found, *([known] if known else [])]
