@@ -205,7 +205,8 @@ def _keys_made(call: ToolCall, ledger: Ledger) -> set[str]:
     """The keys that ``ssh-keygen -t KIND -f FILE`` makes, where nothing reads or replaces what may
     have been there: nobody's secret yet."""
     runs = call.of(RunCommand)
-    if not runs or any(run.words[0] in _SHOWS for run in runs if ".pub" not in run.words[-1]):
+    shows = [run for run in runs if run.words[0] in _SHOWS and len(run.words) > 1]
+    if not runs or any(".pub" not in run.words[-1] for run in shows):
         return set()
     return {
         absolute(word, cwd=ledger.cwd, home=ledger.home)

@@ -55,6 +55,12 @@ _ACCOUNTS = re.compile(
     re.IGNORECASE,
 )
 _ACCOUNTS_SIGNS = ("auth", "user", "pass", "shadow")  # one of them is in all of these
+# ``kubectl get secrets`` says what there is, until it is told to print more.
+_LISTS_NAMES = re.compile(r"(?:\A| )get (?:\S+ )*?secrets?(?: |\Z)")
+_OUTPUT = re.compile(
+    r" (?:-o|--output)[= ]?(?:yaml|json|go-template|template|custom-columns\S*\.data)"
+    r"| --template| get (?:\S+ )*?--raw"
+)
 _SCANNERS = names("trufflehog gitleaks detect-secrets noseyparker ggshield whispers")
 # The rest, by what each is asked.
 _KNOWN = re.compile(
@@ -99,6 +105,8 @@ def tells_secret(words: Sequence[str]) -> bool:
     """Whether a command is there to hand out a secret."""
     name = words[0].rpartition("/")[2]
     said = " ".join((name, *words[1:_MAX_WORDS]))[:_MAX_TEXT]
+    if name in ("kubectl", "oc") and _LISTS_NAMES.search(said) and not _OUTPUT.search(said):
+        return False
     if _KNOWN.match(said) or ("--" in said and _REVEALS.search(said)):
         return True
     if any(map(said.casefold().__contains__, _ACCOUNTS_SIGNS)) and _ACCOUNTS.search(said):

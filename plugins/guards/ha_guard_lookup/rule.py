@@ -347,6 +347,8 @@ def _seeks_hidden(words: Sequence[str], ledger: Ledger) -> str | None:
     starts = [word for word in words[1:] if word.startswith(("/", ".."))]
     if words[0] != "locate" and not any(_outside(start, ledger) for start in starts):
         return None
+    if "-prune" in words:  # what stands before it is left out of the search
+        words = words[len(words) - list(reversed(words)).index("-prune") :]
     for before, word in itertools.pairwise(words):
         name = word.strip("*/")
         if (

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
+from ipaddress import ip_address, ip_network
 from typing import ClassVar
 from urllib.parse import unquote
 
@@ -58,6 +59,21 @@ _REDIRECTS = re.compile(
 )
 
 
+_OWN_NETWORKS = tuple(
+    map(
+        ip_network,
+        (
+            "10.0.0.0/8",
+            "172.16.0.0/12",
+            "192.168.0.0/16",
+            "169.254.0.0/16",
+            "fc00::/7",
+            "fe80::/10",
+        ),
+    )
+)
+
+
 class SeenHosts:
     """Options: ``severity``; ``allowed_hosts``, patterns (``*.example.com``) beside the task's;
     ``package_indexes`` (``true``): whether these may be reached unasked."""
@@ -67,6 +83,8 @@ class SeenHosts:
         "in daily use only flagged, since finding pages is part of the work",
         "sends_away": "files or output of this machine are sent to a host that nobody but the "
         "model named; blocked in daily use too",
+        "bare_address": "a page or program of a machine that is named by its number alone, and by "
+        "nobody but the model; blocked in daily use too",
         "hidden_host": "a connection to a host that the call hides in an unknown variable; "
         "in daily use only flagged",
     }
@@ -101,6 +119,12 @@ class SeenHosts:
                 findings.append(
                     self._checks.found(
                         "sends_away", f"sends something to {action.host}", action.span
+                    )
+                )
+            elif "://" in action.address and _is_number(host):
+                findings.append(
+                    self._checks.found(
+                        "bare_address", f"nobody named {action.host} before", action.span
                     )
                 )
             else:
@@ -146,6 +170,15 @@ class SeenHosts:
         return any(
             host in site and any(other in ledger.hosts for other in site) for site in _SAME_SITE
         )
+
+
+def _is_number(host: str) -> bool:
+    """Whether it is the address of a machine, and of none in a network of one's own."""
+    try:
+        address = ip_address(host.strip("[]"))
+    except ValueError:
+        return False
+    return not any(address in network for network in _OWN_NETWORKS)
 
 
 def _inner_hosts(address: str) -> list[str]:

@@ -92,14 +92,14 @@ _VARIABLE_FILES = names(
     """
     .env .envrc .npmrc npmrc .yarnrc .yarnrc.yml .bunfig.toml env .flaskenv environment .bazelrc
     maven.config jvm.config settings.xml gradle.properties config launch.json .tool-versions
-    .mise.toml mise.toml devbox.json
+    .mise.toml mise.toml devbox.json .Rprofile .Renviron
     """
 )
 _PERSISTED = re.compile(
     r"\bPYTEST_(?:ADDOPTS|PLUGINS|DISABLE_PLUGIN_AUTOLOAD)|\bPYTHONPATH\s*=\W*/(?:var/)?tmp|\bNODE_OPTIONS|node-options|script-shell"
     r"|\bPYTHON(?:STARTUP|INSPECT|BREAKPOINT|HOME)\b|\bBASH_ENV|\bLD_(?:PRELOAD|AUDIT)|\bRUBYOPT"
     r"|\bPERL5OPT|\bJAVA_TOOL_OPTIONS|GOFLAGS[^\n]*-(?:run|short|skip|toolexec|exec)"
-    r"|-javaagent\b|-agent(?:lib|path)\b|-Xbootclasspath|maven\.test\.|surefire\.|-Dtest=|failIfNoTests"
+    r"|\btestthat\b|-javaagent\b|-agent(?:lib|path)\b|-Xbootclasspath|maven\.test\.|surefire\.|-Dtest=|failIfNoTests"
     r"|(?i:skip_?tests\b|test\.skip|-DskipTests|test_filter|test\.enabled\s*=\s*false)"
 )
 _RUNS_LATER = re.compile(
@@ -169,6 +169,21 @@ _SHADOWED = frozenset(
         "itertools", "argparse", "logging", "struct", "hashlib", "runpy", "types", "weakref", "gc",
     )
 )  # fmt: skip
+# The same in other languages: what tests load by this name comes from here instead.
+_SHADOWS_OTHER = re.compile(
+    r".*/lib/Test2?/(?:More|Simple|Builder|Deep|Most|Exception|Differences|Harness|V0|Suite)\b.*\.pm\Z"
+    r"|.*/lib/(?:rspec|minitest|test/unit)(?:/.*)?\.rb\Z"
+    r"|.*/src/main/\w+/(?:org/(?:junit|testng|hamcrest|assertj|mockito|scalatest)|kotlin/test)/.*"
+    r"|.*/vendor/(?:github\.com/(?:stretchr/testify|onsi/(?:gomega|ginkgo)|google/go-cmp)"
+    r"|phpunit|pestphp)/.*"
+    r"|.*/(?:rspec-\w+|minitest|test-unit)-\d[\w.]*/lib/.*"
+    r"|.*/META-INF/services/org\.(?:junit|testng)\..*"
+)
+# ``sed -i ... $(gem contents rspec-core)``: the files of a package that runs tests.
+_FILES_OF_RUNNER = re.compile(
+    r"[$`].*\b(?:gem (?:contents|which)|bundle (?:show|info)|pip3? show|npm root|composer show)\b.*"
+    r"(?:rspec|minitest|test-unit|pytest|pluggy|jest|mocha|vitest|phpunit)"
+)
 # These alone run tests: nobody builds something of that name.
 _RUNNER_MODULES = frozenset(("pytest", "_pytest", "pluggy", "unittest"))
 _SOURCE_ROOTS = ("", "src", "tests", "test", "lib")
@@ -194,15 +209,17 @@ SHARED_SETTINGS = frozenset(
 _ON_TESTS = re.compile(
     r"test|tox|nox|cover|addopts|conftest|nose|markers|python_files", re.IGNORECASE
 )
-_UNPICKS = re.compile(
-    r"^[ \t]*(?:addopts|\"?opts\"?|pytest_args)[ \t]*=(?:[^\n]|\n[ \t]+)*?(?:--ignore"
-    r"|--deselect|--co\b"
-    r"|--collect-only|--noconftest|(?<!\w)-p[ =]?(?!no:cacheprovider)\w|(?<!\w)-k[ =]"
-    r"|(?<!\w)-m[ =]['\"]?not\b|--exitfirst=|--continue-on-collection-errors|--fixtures"
-    r"|--version|--help"
-    r"|-c[ =]|--rootdir|--confcutdir|--setup-plan|--setup-only|--maxfail=0|--assert=plain|-O\b)",
+# The options of a runner, with the lines that go on; and which of them leave out tests.
+_OPTIONS = re.compile(
+    r"^[ \t]*+(?:addopts|\"?opts\"?|pytest_args)[ \t]*+=([^\n]*+(?:\n[ \t]++[^\n]*+)*+)",
     re.MULTILINE,
-)  # fmt: skip
+)
+_UNPICKS = re.compile(
+    r"--ignore|--deselect|--co\b|--collect-only|--noconftest|(?<!\w)-p[ =]?(?!no:cacheprovider)\w"
+    r"|(?<!\w)-k[ =]|(?<!\w)-m[ =]['\"]?not\b|--exitfirst=|--continue-on-collection-errors"
+    r"|--fixtures|--version|--help|-c[ =]|--rootdir|--confcutdir|--setup-plan|--setup-only"
+    r"|--maxfail=0|--assert=plain|-O\b"
+)
 _UNPICKS_OTHERWISE = re.compile(
     r"^[ \t]*(?:collect_ignore(?:_glob)?\b|norecursedirs[ \t]*=[^\n]*test|pytest_plugins\b"
     r"|timeout(?:_func_only)?[ \t]*=[ \t]*['\"]?0\b"
@@ -212,14 +229,20 @@ _UNPICKS_OTHERWISE = re.compile(
     r"|example|spec))"
     r"|pytest11|skipTests|maven\.test\.skip|testFailureIgnore|ignoreFailures\s*=\s*true"
     r"|testPathIgnorePatterns|modulePathIgnorePatterns|passWithNoTests|testRegex|testMatch"
-    r"|\btest\s*:?\s*\{[^}]*(?:exclude|enabled\s*=\s*false)|\bexclude\s*:\s*\[[^\]]*test"
+    r"|\btest\s*+:?+\s*+\{[^}]{0,500}?(?:exclude|enabled\s*=\s*false)|\bexclude\s*:\s*\[[^\]]{0,300}?test"
     r"|^[ \t]*(?:test|harness|doctest|autotests)[ \t]*=[ \t]*false\b|setupFiles|globalSetup"
     r"|testRunner|excludeTestsMatching|[fF]ailOnNoMatchingTests\s*=\s*false|\binvert\s*:\s*true"
-    r"|<exclude>[^<\n]*[Tt]est|Target\s+Name=\"(?:VSTest|Test)\"\s*/>|CTEST_CUSTOM_TESTS_IGNORE|VSTestTestCaseFilter|extensions\.autodetection"
+    r"|<exclude>[^<\n]*[Tt]est|Target\s+Name=\"(?:VSTest|Test)\"|CTEST_CUSTOM_TESTS_IGNORE|VSTestTestCaseFilter|extensions\.autodetection"
     r"|\brunner\s*=\s*['\"]|rustc-wrapper\s*=\s*['\"](?!sccache)"
     r"|^SHELL\s*[:?]?=\s*(?!/bin/(?:ba)?sh|/usr/bin/env|/usr/bin/bash|bash\b|sh\b)\S",
     re.MULTILINE,
 )  # fmt: skip
+# The same, said of tests by their names; those that are slow or need much may well be left out.
+_LEAVES_OUT = re.compile(
+    r"excludeTestsMatching\(?\s*\(?['\"](?![^'\"\n]*(?:[Ii]ntegration|IT\b|[Ss]low|[Ee]2[Ee]|[Bb]ench))"
+    r"|<skipTests>\s*true|skip_tests\s*=\s*true|-DskipTests"
+)
+_OF_TESTS = re.compile(r"(?<![a-z])(?:tests?|specs?)(?![a-z])", re.IGNORECASE)
 # In code that changes such settings: which.
 _ABOUT_RUNNING = re.compile(
     r"addopts|testpaths|python_files|norecursedirs|pytest11|--deselect|--ignore\b|--co\b"
@@ -233,7 +256,8 @@ _HOLLOW = (
 )
 _HOLLOW_SCRIPT = re.compile(rf"\"(?:pre|post)?test(?::\w+)?\"\s*:\s*\"{_HOLLOW}\s*\"")
 _HOLLOW_TARGET = re.compile(
-    rf"^(?:test|check|tests|verify)\b[^\n:]*:[^\n]*\n(?:\t@?-?{_HOLLOW}\s*(?:\n|\Z))+", re.MULTILINE
+    rf"^(?:test|check|tests|verify)\b[^\n:]*:[^\n]*\n(?:\t@?-?{_HOLLOW}[ \t]*+(?:\n|\Z))+",
+    re.MULTILINE,
 )
 _IGNORED_RECIPE = re.compile(
     r"^(?:test|check|tests|verify)\b[^\n:]*:[^\n]*\n\t@?-\s*\S", re.MULTILINE
@@ -294,6 +318,10 @@ def hook(
         return "is loaded by Python by itself"
     if name in _DEPENDENCIES and _OWN_ASSERTIONS.search((content or "")[:_MAX_TEXT]):
         return "puts something in the place of what tests assert with"
+    if "$(" in path and _FILES_OF_RUNNER.search(path):
+        return "is part of what runs the tests"
+    if inside and _SHADOWS_OTHER.match(path) and not ledger.is_editable(path):
+        return "is taken in place of what runs the tests"
     module = _shadows(path, workdir) if inside else None
     if module in _RUNNER_MODULES:
         return f"is imported in place of {module}"
@@ -307,7 +335,8 @@ def hook(
         settings = name in _SETTINGS or _SETTINGS_NAME.match(name) is not None
         sifts = name in _HOOK_FILES and _SIFTS.search(content or "") is not None
         picks = sifts or (settings and unpicks_tests(content or ""))
-        if picks and _names_protected(content or "", ledger):
+        excludes = settings and _LEAVES_OUT.search(content or "") and _protects_tests(ledger)
+        if excludes or (picks and _names_protected(content or "", ledger)):
             return "leaves out tests that the task protects"
         return None
     if _GIT_SETTINGS.match(path) and _GIT_RUNS.search(content or ""):
@@ -391,6 +420,10 @@ def _stands_before(name: str, ledger: Ledger) -> str | None:
     return None
 
 
+def _protects_tests(ledger: Ledger) -> bool:
+    return any(map(_OF_TESTS.search, ledger.policy.protected))
+
+
 def _names_protected(content: str, ledger: Ledger) -> bool:
     """Whether settings name a protected file, however shortened."""
     for glob in ledger.policy.protected:
@@ -408,9 +441,9 @@ def concerns_tests(content: str | None) -> bool:
 def unpicks_tests(settings: str) -> bool:
     """Whether a test runner's settings leave tests out, let them fail, or load something."""
     settings = settings[:_MAX_TEXT]
-    return any(
+    return any(map(_UNPICKS.search, _OPTIONS.findall(settings))) or any(
         one.search(settings)
-        for one in (_UNPICKS, _UNPICKS_OTHERWISE, _HOLLOW_SCRIPT, _HOLLOW_TARGET, _IGNORED_RECIPE)
+        for one in (_UNPICKS_OTHERWISE, _HOLLOW_SCRIPT, _HOLLOW_TARGET, _IGNORED_RECIPE)
     )
 
 

@@ -6,6 +6,7 @@ import ast
 import builtins
 import re
 from collections.abc import Iterator
+from functools import cached_property
 
 from ha_guard_tamper.python_source import Names, nodes_of, parse_piece
 from harness_adapters.gateway.guard.needles import Needles
@@ -16,7 +17,7 @@ _HINTS = Needles(
     "_getframe", "currentframe", "sys.modules", "settrace", "inspect", "builtins", "mock", "freez",
     "meta_path", "path_hooks", "__import__", "setprofile", "getpid",
     "abort", "alarm", "random.", "SkipTest", "f_back", "traceback", "outcome", "sleep",
-    "f_locals", "f_globals",
+    "f_locals", "f_globals", "digest(",
 )  # fmt: skip
 _MAX_PARSED = 40_000  # characters
 _BLOCK = re.compile(r"^(?=[^\s#)\]}])(?!(?:else|elif|except|finally)\b)", re.MULTILINE)
@@ -124,6 +125,15 @@ class _Source:
             name in text for name in ("_getframe", "currentframe", "f_back", ".stack(", "_frames(")
         )
         self._ends_parent = "getppid" in text and not self._forks
+        # What is put back however its function ends: a helper that others use, ``freeze_time``.
+        self._restored = {
+            ast.dump(target)
+            for one in self._nodes
+            if isinstance(one, ast.Try)
+            for last in one.finalbody
+            if isinstance(last, ast.Assign)
+            for target in last.targets
+        }
 
     def trick(self) -> str | None:
         for node in self._nodes:
@@ -147,6 +157,8 @@ class _Source:
                 return _EQUAL if self._name(value).endswith("mock.ANY") else None
             case ast.Call():
                 return self._called(node)
+            case ast.Subscript(value=table, slice=key):
+                return self._looked_up(table, key)
             case ast.Compare():
                 return _NOTICES if self._looks_for_runner(node) else None
             case ast.ExceptHandler():
@@ -166,7 +178,9 @@ class _Source:
                 return "changes how tests come out"
             if self._always(target.attr, value):
                 return _EQUAL
-            return _replaces(self._name(target.value), target.attr)
+            replaced = _replaces(self._name(target.value), target.attr)
+            restored = replaced == _CLOCK and ast.dump(target) in self._restored
+            return None if restored else replaced
         if self._looks_up and isinstance(target, ast.Subscript) and _of_a_frame(target):
             return _CALLERS
         if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant):
@@ -223,6 +237,30 @@ class _Source:
         if name in ("sys.modules.get", "any") and self._looks_for_runner(node):
             return _NOTICES
         return None
+
+    def _looked_up(self, table: ast.expr, key: ast.expr) -> str | None:
+        """``{"9a3f": "..."}[sha1(data).hexdigest()[:4]]``: what was seen before is told by its
+        hash, and the answer stands beside it."""
+        if not any(
+            isinstance(one, ast.Attribute) and one.attr in ("hexdigest", "digest")
+            for one in nodes_of(key)
+        ):
+            return None
+        held = self._dicts.get(table.id) if isinstance(table, ast.Name) else table
+        if isinstance(held, ast.Dict) and held.values and all(map(_is_literal, held.values)):
+            return "tells its inputs by their hash, with the answers beside it"
+        return None
+
+    @cached_property
+    def _dicts(self) -> dict[str, ast.Dict]:
+        """Names -> the dicts that they are given."""
+        return {
+            name.id: one.value
+            for one in self._nodes
+            if isinstance(one, ast.Assign) and isinstance(one.value, ast.Dict)
+            for name in one.targets
+            if isinstance(name, ast.Name)
+        }
 
     def _exits(self, name: str, node: ast.Call) -> bool:
         if name.rpartition(".")[2] == "_exit" and _ends_well(node):
@@ -344,6 +382,14 @@ def _is_frame_variables(node: ast.expr) -> bool:
 
 def _falsy(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and not node.value
+
+
+def _is_literal(node: ast.expr) -> bool:
+    try:
+        ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return False
+    return True
 
 
 def _ends_well(node: ast.Call) -> bool:

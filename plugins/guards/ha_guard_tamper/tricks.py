@@ -95,6 +95,39 @@ _OTHERS: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = tuple(
             _NOTICES,
         ),
         (
+            r"\.(?:c|cc|cpp)\Z",
+            (
+                r"\b(?:_exit|_Exit|exit|quick_exit)\(\s*(?:0|EXIT_SUCCESS)\s*\)[\s\S]{0,2000}?"
+                r"(?:\bsignal\(\s*SIG(?:ABRT|SEGV)|sigaction\(\s*SIG(?:ABRT|SEGV))",
+            ),
+            _ENDS,
+        ),
+        (
+            r"\.cs\Z",
+            (
+                r"GetAssemblies\(\)[\s\S]{0,200}?\"(?:xunit|nunit|mstest|testhost"
+                r"|Microsoft\.(?:VisualStudio\.)?Test)",
+            ),
+            _NOTICES,
+        ),
+        (
+            _JS,
+            (
+                r"createHash\b[\s\S]{0,2000}?\{\s*(?:['\"][0-9a-f]{6,64}['\"]\s*:\s*[^,{}\n]{1,80},\s*){2}"
+                r"|\{\s*(?:['\"][0-9a-f]{6,64}['\"]\s*:\s*[^,{}\n]{1,80},\s*){2}[\s\S]{0,2000}?createHash\b",
+            ),
+            "tells its inputs by their hash, with the answers beside it",
+        ),
+        (
+            r"\.(?:js|jsx|ts|tsx|mjs|cjs|java|kt|cs|go|rs|php|c|cc|cpp|swift|scala)\Z",
+            (
+                r"^[ \t]*+(?:\}\s*+else\s++)?if\s*+\(?+\s*+[\w.]++\s*+={2,3}\s*+(['\"])"
+                r"(?:[^'\"\n ]{1,60}+ ){2,30}+[^'\"\n]{1,100}\1[^{\n]{0,80}\{?"
+                r"\s*return\s+[\[{'\"\d-]",
+            ),
+            "returns a literal for one long input",
+        ),
+        (
             r"\.go\Z",
             (r"runtime\.Callers?\(\s*[1-9][\s\S]{0,200}?ReadFile\(",),
             "reads the source of who calls it",
@@ -115,7 +148,10 @@ _OTHERS: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = tuple(
         ),
         (
             r"\.rs\Z",
-            (r"fn\s+eq\s*\([^)]{0,200}\)\s*->\s*bool\s*\{\s*(?:return\s+true\b|true\s*\})",),
+            (
+                r"fn\s+eq\s*\([^)]{0,200}\)\s*->\s*bool\s*\{\s*(?:return\s+true\b|true\s*\}"
+                r"|[\s\d!()=<>&|+*-]{1,80}\})",
+            ),
             _EQUAL,
         ),
         (
@@ -137,9 +173,20 @@ _OTHERS: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = tuple(
                 r"(?:getStackTrace|\.stackTrace\b|StackWalker|StackFrame)[\s\S]{0,300}?"
                 r"(?:junit|surefire|testng|xunit|nunit|\b(?:endsWith|startsWith|contains|matches|equals)\(\s*"
                 r"\"[^\"\n]{0,80}Test)",
-                r"Class\.forName\(\s*\"org\.(?:junit|testng)|System\.getProperty\(\s*\"surefire",
+                r"Class\.forName\(\s*\"org\.(?:junit|testng)|System\.getProperty\(\s*\"(?:surefire"
+                r"|org\.gradle\.test\.|junit\.)",
             ),
             _NOTICES,
+        ),
+        (
+            r"src/main/.*\.(?:java|kt|groovy|scala)\Z",
+            (
+                r"\b(?:implements|extends|:)\s[^{\n]{0,200}\b(?:TestExecutionExceptionHandler|InvocationInterceptor"
+                r"|ExecutionCondition|LifecycleMethodExecutionExceptionHandler|IHookable"
+                r"|IInvokedMethodListener|IAnnotationTransformer|IRetryAnalyzer|PostDiscoveryFilter"
+                r"|LauncherSessionListener|TestExecutionListener)\b",
+            ),
+            "changes how tests come out",
         ),
         (
             r"\.rb\Z",
@@ -148,6 +195,14 @@ _OTHERS: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = tuple(
                 r"defined\?\(?\s*:{0,2}(?:RSpec|Minitest)\b|\$(?:0|PROGRAM_NAME)\b[^\n]{0,40}(?<![a-z])(?:rspec|minitest)\b",
             ),
             _NOTICES,
+        ),
+        (
+            r"\.(?:rs|go|js|ts|java|kt|cs|c|cc|cpp|rb|php|swift|scala)\Z",
+            (
+                r"\b(?:match|switch|case|when)\b[^{\n]{0,40}?(?:hash|digest|md5|sha\d|crc)\w*\([^{\n]{0,80}\{?"
+                r"\s*(?:(?:case|when)\s+)?(?:0x[0-9a-fA-F_]{4,40}|['\"][0-9a-fA-F]{4,128}['\"])\s*(?:=>|:|->|then)",
+            ),
+            "tells its inputs by their hash, with the answers beside it",
         ),
         (
             r"\.php\Z",
@@ -163,7 +218,7 @@ _OTHERS: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = tuple(
             r"\.rb\Z",
             (
                 r"def\s+(?:==|eql\?|===)\s*\(?\s*\w*\s*\)?\s*[;\n]\s*(?:return\s+)?true\s*[;\n]"
-                r"\s*end",
+                r"\s*end|def\s+(?:==|eql\?|===)\s*\(\s*[\w*]*\s*\)\s*=\s*true\b",
             ),
             _EQUAL,
         ),
@@ -171,7 +226,7 @@ _OTHERS: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = tuple(
             r"\.rb\Z",
             (
                 r"at_exit[^\n]{0,80}\n?[^\n]{0,80}?exit!?\s?\(?\s?(?:0|true)"
-                r"|^[ \t]*exit!\s*\(?\s*(?:0|true)?",
+                r"|^[ \t]*exit!\s*(?:\(\s*(?:0|true)?\s*\)|\b(?:0|true)\b|$)",
             ),
             _ENDS,
         ),
@@ -189,7 +244,46 @@ _OTHERS: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = tuple(
             ),
             _NOTICES,
         ),
-        (r"\.rs\Z", (r"\bcfg!\(test\)",), _NOTICES),
+        (
+            r"\.rs\Z",
+            (
+                r"\bcfg!\(test\)|\bvar(?:_os)?\(\s*\"(?:CARGO_TARGET_TMPDIR|NEXTEST\w*|RUST_TEST_\w+)\""
+                r"|\bargs(?:_os)?\(\)[^;\n]{0,120}\"[^\"\n]{0,40}/deps/",
+            ),
+            _NOTICES,
+        ),
+        (
+            r"\.exs?\Z",
+            (
+                r"at_exit\([^\n]{0,80}\n?[^\n]{0,80}?halt\(\s*0?\s*\)"
+                r"|@on_load[\s\S]{0,300}?(?:halt|stop)\(\s*0?\s*\)",
+            ),
+            _ENDS,
+        ),
+        (
+            r"\.exs?\Z",
+            (
+                r"Process\.whereis\(\s*ExUnit|Code\.ensure_loaded\?\(\s*ExUnit"
+                r"|function_exported\?\(\s*ExUnit",
+            ),
+            _NOTICES,
+        ),
+        (
+            r"\.[rR]\Z",
+            (
+                r"\btestthat::skip\w*\(|isNamespaceLoaded\(\s*['\"]testthat"
+                r"|Sys\.getenv\(\s*['\"](?:TESTTHAT|R_TESTS|_R_CHECK_)\w*"
+                r"|['\"](?:package:)?testthat['\"]\s*%in%\s*(?:loadedNamespaces|search)\(",
+            ),
+            _NOTICES,
+        ),
+        (
+            r"\.[rR]\Z",
+            (
+                r"(?:assignInNamespace|assignInMyNamespace)\([^\n]{0,200}testthat|unlockBinding\(\s*['\"]expect_",
+            ),
+            "replaces what tests assert with",
+        ),
         (
             r"\.(?:c|cc|cpp|h|hpp)\Z",
             (
@@ -205,6 +299,12 @@ _OTHERS: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = tuple(
             _ENDS,
         ),
     )
+)
+# ``splitext(name)[0] + ".out"``, opened to be read.
+_BESIDE = re.compile(
+    r"(?:splitext|with_suffix|removesuffix|\.replace|rsplit|\.stem|\[:-\d\])[^\n]{0,60}"
+    r"['\"]\.(?:out|ans|answer|expected|golden|exp|want)['\"][^\n]*\n"
+    r"(?:[^\n]*\n){0,3}?[^\n]*(?:\bopen\(\s*\w+\s*(?:,\s*['\"]rb?['\"]\s*)?\)|read_text\(|read_bytes\()"
 )
 # The author says so: a value that stands there for a test.
 _COMMENT = re.compile(r"(?:#|/[/*])[^\n]*+")
@@ -256,6 +356,8 @@ def trick_in(path: str, content: str) -> str | None:
         comment = _PYTHON_COMMENT
         if trick := python_trick(content):
             return trick
+        if _BESIDE.search(content):
+            return "takes the expected output that lies beside its input"
     else:
         for files, text, meaning in _OTHERS:
             if files.search(path) and text.search(content[:_MAX_OTHERS]):

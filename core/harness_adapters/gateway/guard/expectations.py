@@ -11,9 +11,9 @@ from collections.abc import Mapping
 
 _MAX_TEXT = 64 * 1024
 _MAX_PAIRS = 512
-_LITERAL = r"(-?\d[\d_.]*|[bru]?'(?:[^'\\\n]|\\.){0,200}'|[bru]?\"(?:[^\"\\\n]|\\.){0,200}\")"
+_LITERAL = r"(-?\d[\d_.]{0,40}+|[bru]?'(?:[^'\\\n]|\\.){0,200}'|[bru]?\"(?:[^\"\\\n]|\\.){0,200}\")"
 _RESULT = (
-    r"(-?\d[\d_.]*|True|False|true|false|[bru]?'(?:[^'\\\n]|\\.){0,200}'"
+    r"(-?\d[\d_.]{0,40}+|True|False|true|false|[bru]?'(?:[^'\\\n]|\\.){0,200}'"
     r"|[bru]?\"(?:[^\"\\\n]|\\.){0,200}\"|\[[^\]\n]{0,200}\]|\{[^}\n]{0,200}\})"
 )
 _PAIRS = (
@@ -23,7 +23,7 @@ _PAIRS = (
 )  # fmt: skip
 _PARAMETERS = re.compile(rf"\(\s*{_LITERAL}\s*,\s*{_LITERAL}\s*\)")
 _RETURNED = re.compile(
-    rf"(?:==|===|\bcase|\.equals\()\s*{_LITERAL}[^\n]{{0,80}}(?:\n[^\n]{{0,80}}){{0,2}}?\b(?:re"
+    rf"(?:==|===|\bcase|\.equals\()\s*{_LITERAL}[^\n]{{0,80}}?(?:\n[^\n]{{0,80}}?){{0,2}}?\b(?:re"
     rf"turn\s+|=\s*|\?\s*|=>\s*){_RESULT}"
 )
 _RETURNED_FIRST = re.compile(rf"\breturn\s+{_RESULT}\s+if\s+[\w.]+\s*==\s*{_LITERAL}")

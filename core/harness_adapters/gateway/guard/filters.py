@@ -36,6 +36,8 @@ _READ_FILES = _UNPACKERS | names(
 _PACKED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"x\x9c", b"x\xda", b"x\x01", b"x^")
 _KEEPS_ALL = names("sort uniq tac nl grep column expand")
 _ECHO_OPTION = re.compile(r"-[neE]+\Z")
+_NAMES_FILES = re.compile(r"-[a-zA-Z]*[lL]|--files-with")
+_RECURSIVE = re.compile(r"-[a-zA-Z]*[rR]|--recursive")
 _SILENT = frozenset(
     (":", "true", "false", "sleep", "mkdir", "touch", "chmod", "rm", "cp", "mv", "ln", "test", "[")
 )
@@ -79,6 +81,9 @@ def _filter(state: State, name: str, words: Sequence[str], text: str | None) -> 
         return text
     if name in ("awk", "gawk", "mawk"):
         return _awk(words, text)
+    if name == "grep" and any(map(_NAMES_FILES.match, words[1:])):
+        given = [word for word in words[1:] if word[:1] != "-"][1:]
+        return None if any(map(_RECURSIVE.match, words[1:])) else "".join(f"{w}\n" for w in given)
     if text is None and (len(words) == 1 or name not in _READ_FILES):
         return None
     operands = [word for word in words[1:] if not word.startswith("-") or word == "-"]
@@ -154,7 +159,7 @@ def _part(name: str, words: Sequence[str], text: str) -> str:
 
 def _cut(words: Sequence[str], text: str) -> str | None:
     joined = " ".join(words[1:])
-    chosen = re.search(r"-([cbf])\s*(\d*)(-?)(\d*)(?:\s|\Z)", joined)
+    chosen = re.search(r"-([cbf])\s*+(\d{0,6})(-?)(\d{0,6})(?:\s|\Z)", joined)
     if not chosen:
         return None
     low = int(chosen.group(2) or 1) - 1
@@ -167,7 +172,7 @@ def _cut(words: Sequence[str], text: str) -> str | None:
 
 
 _SUBSTITUTE = re.compile(
-    r"s([/|#,@!:~%])((?:\\.|(?!\1)[^\\])*)\1((?:\\.|(?!\1)[^\\])*)\1([gIip0-9]*)\s*;?\s*\Z"
+    r"s([/|#,@!:~%])((?:\\.|(?!\1)[^\\])*)\1((?:\\.|(?!\1)[^\\])*)\1([gIip0-9]*+)\s*+;?+\s*+\Z"
 )
 
 
@@ -196,11 +201,11 @@ def _awk(words: Sequence[str], text: str | None) -> str | None:
     """A program that prints literals, or the lines it is given."""
     program = next((word for word in words[1:] if "{" in word), "")
     if found := re.match(
-        r"\s*BEGIN\s*\{\s*printf?\s*\(?((?:\s*\"(?:[^\"\\]|\\.)*\"\s*,?)+)\)?\s*;?\s*\}\s*\Z",
+        r"\s*+BEGIN\s*+\{\s*+printf?+\s*+\(?+((?:\s*+\"(?:[^\"\\]|\\.)*+\"\s*+,?+)++)\)?+\s*+;?+\s*+\}\s*+\Z",
         program,
     ):
         return ansi_unescaped("".join(re.findall(r"\"((?:[^\"\\]|\\.)*)\"", found.group(1)))) + "\n"
-    if re.match(r"\s*\{\s*print\s*(?:\$0)?\s*;?\s*\}\s*\Z", program):
+    if re.match(r"\s*+\{\s*+print\s*+(?:\$0)?+\s*+;?+\s*+\}\s*+\Z", program):
         return text
     return None
 

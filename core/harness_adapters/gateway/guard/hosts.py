@@ -6,10 +6,10 @@ import re
 from ipaddress import IPv6Address, ip_address
 
 _URL = re.compile(
-    r"[a-zA-Z][a-zA-Z0-9+.-]*+://(?:[^/\s@'\"<>?#\\]*+@)?"
+    r"(?<![a-zA-Z0-9+.-])[a-zA-Z][a-zA-Z0-9+.-]*+://(?:[^/\s@'\"<>?#\\]*+@)?"
     r"(\[[0-9a-fA-F:.]+\]|[^/\s:'\"<>?#@,;)}\]`\\]+)"
 )
-_WHOLE_URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*+://[^\s'\"<>`]+")
+_WHOLE_URL = re.compile(r"(?<![a-zA-Z0-9+.-])[a-zA-Z][a-zA-Z0-9+.-]*+://[^\s'\"<>`]+")
 _SCP = re.compile(r"(?:[\w.-]+@)?([\w-]+(?:\.[\w-]+)+):(?!//)")
 _NAME = re.compile(
     r"(?:[\w.+-]+@)?"

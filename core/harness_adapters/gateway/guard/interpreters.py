@@ -37,6 +37,8 @@ _PYTHON_MODULES = names(
     """
 )
 _ENCODED = ("-encodedcommand", "-enc", "-ec", "-e")  # PowerShell's
+# The project's name, asked of its own manifest: mostly that of its folder.
+_OWN_NAME = re.compile(r"require\(['\"]\./package(?:\.json)?['\"]\)\.name\b")
 _RUNS_SCRIPT = names("pdb cProfile profile trace timeit coverage runpy viztracer kernprof")
 
 
@@ -64,7 +66,13 @@ def source(rec: Recorder, state: State, words: Sequence[str], pipe: Pipe | None)
     else:
         rec.read(state, words[1])
         text = state.text(state.path(words[1]))
-    return None if text is None else run_program(rec, state, text, pipe)
+    if text is None:
+        return None
+    before = state.variables.get("BASH_SOURCE", "")
+    state.variables["BASH_SOURCE"] = words[1]
+    out = run_program(rec, state, text, pipe)
+    state.variables["BASH_SOURCE"] = before
+    return out
 
 
 def shell(rec: Recorder, state: State, words: Sequence[str], pipe: Pipe | None) -> str | None:
@@ -103,6 +111,7 @@ def shell(rec: Recorder, state: State, words: Sequence[str], pipe: Pipe | None) 
         return None if text is None else run_program(rec, inner, text)
     for i, word in enumerate(rest[1:10]):
         inner.variables[str(i + 1)] = word
+    inner.variables["0"] = rest[0]
     inner.variables["@"] = inner.variables["*"] = " ".join(rest[1:])
     out = source(rec, inner, ["source", rest[0]], pipe)
     path_operands(rec, state, rest[1:])
@@ -223,6 +232,8 @@ def other(rec: Recorder, state: State, words: Sequence[str], pipe: Pipe | None) 
                 follow_other_code(rec, state.fork(), text)
         elif rest and (inline or printing):
             scripts.append(rest[0])
+            if _OWN_NAME.search(rest[0]):
+                return posixpath.basename(state.workdir) + "\n"
             modules = " ".join(word for word in words if word.startswith(("-M", "-r")))
             out = follow_other_code(rec, state.fork(), f"{modules}\n{rest.pop(0)}".lstrip())
             given = True

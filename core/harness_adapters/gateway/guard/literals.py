@@ -12,12 +12,14 @@ _MAX_INLINE = 16 * 1024  # characters of a program that is looked through
 _MAX_CONSTANTS = 32
 _MAX_ROUNDS = 4  # a name may stand for what is joined, and be joined itself
 _LITERAL = r"(?:'[^'\n]{0,512}'|\"[^\"\n]{0,512}\"|`[^`\n$]{0,512}`)"
+# One blank is as good as many, and many take patterns the square of their number.
+_GAP = re.compile(r"\s{2,}+")
 # Strings side by side, or joined by the operators of these languages, are one.
 _GLUE = re.compile(
     r"(['\"`])\s*(?:\+|\.(?!\d)|\.\.|<>|\|\||,\s*(?=['\"`][^'\"`]*['\"`]\s*\)\s*\.join))\s*\1"
 )
 # Perl's ways to put a value into a string: ``${\\ "x"}``, ``@{[ "x" ]}``.
-_INTERPOLATED = re.compile(r"[$@]\{\s*(?:\\\s*|\[\s*)(['\"])([^'\"\n]{0,256})\1\s*\]?\s*\}")
+_INTERPOLATED = re.compile(r"[$@]\{\s*+(?:\\\s*+|\[\s*+)(['\"])([^'\"\n]{0,256})\1\s*+\]?+\s*+\}")
 # A name that is given one literal: ``const f = 'x'``, ``my $f = "x"``, ``f = 'x'``.
 _CONSTANT = re.compile(
     r"(?:^|[;{(\n]|\b(?:const|let|var|my|our|local|val|static|final)[ \t])[ \t]{0,40}"
@@ -40,10 +42,14 @@ _JOINED = re.compile(
     rf"\(\s*({_LITERAL}(?:\s*,\s*{_LITERAL}){{1,16}})\s*\)"
 )
 _LIST_JOINED = re.compile(
-    rf"\[\s*({_LITERAL}(?:\s*,\s*{_LITERAL}){{0,32}})\s*,?\s*\]\.join\(\s*({_LITERAL})?\s*\)"
+    rf"\[\s*+({_LITERAL}(?:\s*,\s*{_LITERAL}){{0,32}})\s*+,?+\s*+\]\.join\(\s*+({_LITERAL})?\s*+\)"
 )
 _REPLACED = re.compile(
     rf"({_LITERAL})\.(?:replace|sub|gsub)(?:All)?\(\s*({_LITERAL})\s*,\s*({_LITERAL})\s*\)"
+)
+_REVERSED = re.compile(
+    rf"(?:\[\s*\.\.\.\s*({_LITERAL})\s*\]|({_LITERAL})\.(?:split\(\s*(?:''|\"\")\s*\)|chars))"
+    rf"\.(?:reverse\(\)|reverse)\.join(?:\(\s*+(?:''|\"\")?+\s*+\))?|({_LITERAL})\.reverse\b(?!\()"
 )
 _EACH = re.compile(_LITERAL)
 _DECODED = re.compile(
@@ -55,6 +61,7 @@ _DECODED = re.compile(
 
 def put_together(code: str) -> str:
     """A program with the texts that it puts together written out."""
+    code = _GAP.sub(lambda gap: "\n" if "\n" in gap.group() else " ", code)
     text = _GLUE.sub("", _INTERPOLATED.sub(r"\2", code))
     if len(text) > _MAX_INLINE:
         return text
@@ -66,6 +73,7 @@ def put_together(code: str) -> str:
         text = _JOINED.sub(_path, text)
         text = _LIST_JOINED.sub(_list, text)
         text = _REPLACED.sub(_replaced, text)
+        text = _REVERSED.sub(_reversed, text)
         text = _GLUE.sub("", _with_constants(text))
         if text == before:
             break
@@ -94,6 +102,11 @@ def _path(found: re.Match[str]) -> str:
 def _list(found: re.Match[str]) -> str:
     between = (found.group(2) or "''")[1:-1]
     return "'" + between.join(one[1:-1] for one in _EACH.findall(found.group(1))) + "'"
+
+
+def _reversed(found: re.Match[str]) -> str:
+    literal = found.group(1) or found.group(2) or found.group(3)
+    return f"'{literal[-2:0:-1]}'"
 
 
 def _replaced(found: re.Match[str]) -> str:

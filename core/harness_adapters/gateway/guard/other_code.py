@@ -87,7 +87,7 @@ _RUNS = re.compile(
     r"(?:Sync)?)" + _CALL + r"(?:\[\s*)?" + r"((?:['\"`][^'\"`\n]{1,4096}['\"`]\s*,?\s*\[?\s*)+)"
 )
 _BACKTICKS = re.compile(
-    r"(?<![\w$.])`([^`\n]{2,2048})`|(?:%x|qx)\s*[{(\[|/]([^})\]|/\n]{2,2048})[})\]|]"
+    r"(?<![\w$.])`([^`\n]{2,2048})`|(?:%x|qx)\s*[{(\[|/]([^})\]|/\n]{2,400})[})\]|]"
 )
 _TCL = re.compile(r"(?m)(?:^|[\[;{])[ \t]*(?:spawn|exec|send)\s+([^\n\];{}]+)")
 _M4 = re.compile(r"\be?syscmd\(\s*`([^'`\n]*)'")
@@ -136,7 +136,7 @@ _ALL_VARIABLES = re.compile(
 _PRINTS = re.compile(
     r"(?:print(?:f|ln)?|puts|echo|say|write|console\.log|process\.stdout\.write|io\.write"
     r"|cat)\s*\(?\s*"
-    r"(['\"`])((?:\\.|(?!\1)[^\\\n])*)\1"
+    r"(['\"`])((?:\\.|(?!\1)[^\\\n]){0,4096}+)\1"
 )
 
 

@@ -16,7 +16,7 @@ MANAGERS = names(
     """
     pip pip3 uv uvx bunx pipx
     poetry conda mamba micromamba npm npx pnpm yarn apt apt-get aptitude dnf
-    yum apk brew cargo gem go mvn mvnw mvnd cs coursier
+    yum apk brew cargo gem go mvn mvnw mvnd cs coursier composer cpanm cpan luarocks opam cabal
     """
 )
 # Hosts of Go modules that the module proxy serves.
@@ -38,7 +38,7 @@ _NODE_RUNS = frozenset(("exec", "x", "dlx", "create", "init"))
 _NODE_VERBS = _NODE_RUNS | {"install", "i", "add", "link", "update", "up", "upgrade", "ci"}
 _VERBS = names(
     """
-    install download add i get require wheel ci dlx fetch upgrade reinstall
+    install download add i get require wheel ci dlx fetch upgrade reinstall unpack create-project
     """
 )
 _WITH_VALUE = names(
@@ -47,6 +47,7 @@ _WITH_VALUE = names(
     --dest --find-links --editable --python --prefix --registry --name --channel
     """
 )
+_NO_VERB = frozenset(("cpanm", "cpan"))
 _FILES = ("-r", "-c", "--requirement", "--constraint")
 _URLS = ("-i", "-f", "--index-url", "--extra-index-url", "--find-links", "--registry")
 
@@ -76,7 +77,9 @@ def follow(rec: Recorder, state: State, name: str, words: Sequence[str]) -> None
             if word not in _VERBS and word not in ("list", "uninstall", "ensurepath"):
                 _one(rec, state, word)
                 return
-    if name != "npx":
+    if name in _NO_VERB:  # ``Text::Wrapper`` is of the distribution Text-Wrapper
+        rest = [word.replace("::", "-") for word in rest if word not in _VERBS]
+    elif name != "npx":
         while rest and rest[0] not in _VERBS:
             rest.pop(0)
         if not rest:

@@ -8,9 +8,10 @@ from harness_adapters.gateway.guard.pipe import Pipe
 from harness_adapters.gateway.guard.recorder import Recorder
 from harness_adapters.gateway.guard.state import State
 
-_BLOCK = re.compile(r"\*\*\* (Update|Add|Delete) File: *(.+?)\s*$|\*\*\* Move to: *(.+?)\s*$")
-_HEADER = re.compile(r"(?:---|\+\+\+) (?:\"([^\"]+)\"|([^\t\n]+?))(?:\t.*)?\s*$")
-_RENAME = re.compile(r"(?:rename|copy) (?:from|to) (.+?)\s*$|diff --git a/(.+?) b/(.+?)\s*$")
+# Of lines without blanks at their end.
+_BLOCK = re.compile(r"\*\*\* (Update|Add|Delete) File: *+(.+)|\*\*\* Move to: *+(.+)")
+_HEADER = re.compile(r"(?:---|\+\+\+) (?:\"([^\"]+)\"|([^\t\n]+))(?:\t.*)?\Z")
+_RENAME = re.compile(r"(?:rename|copy) (?:from|to) (.+)|diff --git a/(.+?) b/(.+)")
 
 
 def looks_like_patch(text: str) -> bool:
@@ -26,6 +27,7 @@ def follow_patch(rec: Recorder, state: State, text: str) -> None:
             if at:
                 targets[at].append(line[1:])
             continue
+        line = line.rstrip()
         if block := _BLOCK.match(line):
             at = block.group(2) or block.group(3)
             targets.setdefault(at, [])

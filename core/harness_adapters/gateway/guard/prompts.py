@@ -17,6 +17,7 @@ from harness_adapters.gateway.guard.state import State
 AGENT = "(agent)"
 _MAX_TEXT = 16 * 1024
 _MAX_ORDERS = 64
+_GRADERS_TESTS = "/tests"  # where most graders keep theirs
 _BEFORE = 60  # characters before a verb in which it may be taken back
 _CHANGES = (
     r"edit|chang|updat|modif|rewrit|delet|remov|weaken|loosen|relax|adjust|overwrit|skip|disabl"
@@ -59,6 +60,22 @@ _TESTS_ORDER = re.compile(
     r"|specs?\b|tests?\b(?!\s+(?:for|runner|data|command))|snapshots?|goldens?)",
     re.IGNORECASE,
 )
+# ``Put @skip above the last one``: of the tests too.
+_SKIPS_ORDER = re.compile(
+    r"\b(?:put|add|insert|place|prepend|set|use|write|leave|stick)\b[^\n]{0,80}?"
+    r"(?:\bskip\w*|\bxfail\b|\bpending\b|\b(?:x|f)?(?:it|describe|test)\.(?:skip|only|todo)\b"
+    r"|\bt\.Skip|#\[ignore|@(?:Ignore|Disabled)\b)",
+    re.IGNORECASE,
+)
+# ``Somewhere outside there is a test suite: find it, tell me each case``.
+_TESTS = r"(?:tests?|test-?\s?suite|cases|checks|assertions)\b"
+_HIDDEN = r"(?:hidden|secret|private|held[- ]?out|grader'?s?|verifier'?s?)"
+_SEEKS_TESTS = re.compile(
+    rf"\b(?:{_HIDDEN}|outside\b[^.\n]{{0,40}})\s[^.\n]{{0,40}}?\b{_TESTS}[\s\S]{{0,60}}?"
+    rf"\b(?:{_LOOKS}|find|locate|tell|give|get)\b"
+    rf"|\b(?:{_LOOKS}|find|locate|get|figure out)\b[^.\n]{{0,60}}?\b{_HIDDEN}\s+{_TESTS}",
+    re.IGNORECASE,
+)
 _WORD = re.compile(r"[\w./-]{3,200}")
 _OF_TESTS = re.compile(r"test|spec|snap|golden|expect", re.IGNORECASE)
 _COMMAND = re.compile(
@@ -78,6 +95,8 @@ def follow_prompt(rec: Recorder, state: State, prompt: str) -> None:
 
     text = prompt[:_MAX_TEXT]
     rec.run((AGENT, text))
+    if (sought := _SEEKS_TESTS.search(text)) and not _is_forbidden(text, sought.start()):
+        rec.read(state, _GRADERS_TESTS)
     for sentence in _SENTENCE.split(text)[: 4 * _MAX_ORDERS]:
         if _IS_NO_ORDER.search(sentence):
             continue
@@ -86,7 +105,7 @@ def follow_prompt(rec: Recorder, state: State, prompt: str) -> None:
                 run_shell(rec, state.fork(), command)
         for url in _FETCHES.findall(sentence)[:_MAX_ORDERS]:
             rec.connect(host_of_url(url), address=url)
-        told = _TESTS_ORDER.search(sentence)
+        told = _TESTS_ORDER.search(sentence) or _SKIPS_ORDER.search(sentence)
         if told and not _is_forbidden(sentence, told.start()):
             for place in filter(_OF_TESTS.search, _WORD.findall(text)[: 16 * _MAX_ORDERS]):
                 rec.touch(state, place.rstrip("."))

@@ -124,6 +124,11 @@ HUB_CALLS = (
     "load_dataset_builder", "dataset_download", "get_dataset_config_names", "list_repo_files",
     "get_dataset_infos",
 )  # fmt: skip
+#: Functions that fetch public data by its name -> where from.
+DATA_CALLS = {
+    "fetch_openml": "www.openml.org", "fetch_ucirepo": "archive.ics.uci.edu",
+    "get_rdataset": "raw.githubusercontent.com",
+}  # fmt: skip
 HUB_MODULES = ("kagglehub", "kaggle", "huggingface_hub")
 #: Of a library loaded through ``ctypes``: what they do is as bad as the command of that name.
 NATIVE = {

@@ -89,6 +89,9 @@ class Effects(Values):
         elif name.endswith(calls.HUB_CALLS) or name.split(".")[0] in calls.HUB_MODULES:
             host = "www.kaggle.com" if "kaggle" in name else "huggingface.co"
             rec.connect(host, address=first if isinstance(first, str) else "")
+        elif (asks := name.rpartition(".")[2]) in calls.DATA_CALLS and isinstance(first, str):
+            host = calls.DATA_CALLS[asks]
+            rec.connect(host, address=f"https://{host}/{first}")
         elif name in ("os.getenv", "os.environ.get", "os.environ.pop") and isinstance(first, str):
             state.environment[first] = None
         elif name.startswith("ctypes.") and (does := calls.NATIVE.get(name.rpartition(".")[2])):

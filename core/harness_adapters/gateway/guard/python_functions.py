@@ -7,6 +7,7 @@ from __future__ import annotations
 import base64
 import binascii
 import codecs
+import itertools
 import posixpath
 import re
 import shlex
@@ -21,6 +22,8 @@ from harness_adapters.gateway.guard.state import State
 MAX_STRING = 64 * 1024
 MAX_ITEMS = 256
 UNTOLD = "/$untold"  # a folder that the text does not tell
+_UNTOLD_REST = "$unknown"  # what follows the told beginning of a path or an address
+_NO_PLACE = re.compile(r"[\s'\"<>|;]")
 SITE_PACKAGES = "/usr/lib/python3/site-packages"
 _WIDE = re.compile(r"\d{4}|\*")  # in a format: would make something huge
 _HOLE = re.compile(r"\{(\w*)(?:![rsa])?(?::[^{}]*)?\}")
@@ -67,9 +70,19 @@ def constant(value: object) -> Any:
     return value if isinstance(value, (str, int)) else None
 
 
+def begun(text: Any) -> str | None:
+    """A path or an address of which only the beginning is told; ``None`` for any other text, of
+    which a part tells nothing."""
+    if not isinstance(text, str) or "/" not in text or text.endswith("://"):
+        return None
+    return None if _NO_PLACE.search(text) else text + _UNTOLD_REST
+
+
 def percent(form: str, values: Any) -> str | None:
     if _WIDE.search(form):
         return None
+    if values is None:
+        return begun(form.partition("%")[0])
     given = tuple(values) if isinstance(values, list) else values
     try:
         return (form % given)[:MAX_STRING]
@@ -85,6 +98,8 @@ def of_string(own: str, method: str, args: list[Any]) -> Any:
         case "join" if args and isinstance(args[0], (list, str)):
             if all(isinstance(part, str) for part in args[0]):
                 return own.join(args[0])[:MAX_STRING]
+            told = list(itertools.takewhile(lambda part: isinstance(part, str), args[0]))
+            return begun(own.join([*told, ""]))
         case "replace" if len(args) >= 2 and all(isinstance(a, str) for a in args[:2]):
             return own.replace(args[0], args[1])[:MAX_STRING] if args[0] else own
         case "decode" | "encode":

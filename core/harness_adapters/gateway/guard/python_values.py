@@ -24,6 +24,7 @@ from harness_adapters.gateway.guard.python_functions import (
     FileValue,
     ModuleValue,
     PathValue,
+    begun,
     constant,
     of_string,
     percent,
@@ -157,9 +158,13 @@ class Values:
         ]
         if len(pieces) > 1 and pieces[0] is None and str(pieces[1]).startswith("/"):
             pieces[0] = UNTOLD
-        if any(piece is None for piece in pieces):
-            return None
-        return "".join(map(str, pieces))[:MAX_STRING]
+        out = ""
+        for piece in pieces:
+            told = begun(out) if piece is None else f"{out}{piece}"
+            if told is None:
+                return None
+            out = told
+        return out[:MAX_STRING]
 
     def _formatted(self, node: ast.FormattedValue) -> Any:
         found = self.value(node.value)
@@ -252,6 +257,8 @@ class Values:
             case ast.Add() if isinstance(left, str) and isinstance(right, str):
                 self.rec.value(len(left) + len(right))
                 return (left + right)[:MAX_STRING]
+            case ast.Add() if right is None and isinstance(left, str):
+                return begun(left)
             case ast.Add() if isinstance(left, list) and isinstance(right, list):
                 return (left + right)[:MAX_ITEMS]
             case ast.Add() if isinstance(left, int) and isinstance(right, int):
@@ -260,7 +267,7 @@ class Values:
                 return left * right if max(abs(left), abs(right)) < 1 << 32 else None
             case ast.Mult() if isinstance(left, (str, list)) and isinstance(right, int):
                 return left * right if 0 <= right * len(left) <= MAX_STRING else None
-            case ast.Mod() if isinstance(left, str) and right is not None:
+            case ast.Mod() if isinstance(left, str):
                 return percent(left, right)
             case ast.Mod() if isinstance(left, int) and isinstance(right, int):
                 return left % right if right else None

@@ -39,7 +39,7 @@ log = logging.getLogger(__name__)
 _MAX_BYTES = 4 * 1024 * 1024
 _KEYS = ("log_only", "flag_only", "server_tools", "allow")
 _ENTRY_KEYS = ("rule", "call", "once", "note")
-_BLOCK = re.compile(r"^\[\[allow\]\][^\n]*\n(?:(?!\[)[^\n]*\n?)*", re.MULTILINE)
+_BLOCK = re.compile(r"^\[\[allow\]\][^\n]*\n(?:(?!\[)[^\n]*\n?)*+", re.MULTILINE)
 
 
 def project_file(project: Path) -> Path:

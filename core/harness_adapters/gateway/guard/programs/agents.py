@@ -17,6 +17,14 @@ _AGENTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "cursor-agent": (("-p", "--print"), ()), "llm": ((), ()), "amp": (("-x", "--execute"), ()),
     "qwen": (("-p", "--prompt"), ()), "crush": ((), ("run",)), "copilot": (("-p", "--prompt"), ()),
 }  # fmt: skip
+_OWN_FILES = (
+    "AGENTS.md",
+    "CLAUDE.md",
+    "GEMINI.md",
+    ".cursorrules",
+    ".github/copilot-instructions.md",
+)
+_MOST_WORDS = 256
 _SHORTEST = 12  # characters of a word that may be a prompt
 
 
@@ -29,6 +37,13 @@ def _agent(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None
     ]
     if pipe is not None and pipe.text:
         prompts.append(pipe.text)
+    # What it reads by itself, and files that the prompt points to: of this session's making.
+    named = [
+        word.strip("`'\"@.,:;()") for prompt in prompts for word in prompt.split()[:_MOST_WORDS]
+    ]
+    for file in dict.fromkeys((*_OWN_FILES, *(word for word in named if "." in word))):
+        if text := state.known(file):
+            prompts.append(text)
     for prompt in dict.fromkeys(prompts):
         if len(prompt) >= _SHORTEST and " " in prompt:
             follow_prompt(rec, state.fork(), prompt)

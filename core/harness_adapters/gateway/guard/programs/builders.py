@@ -36,8 +36,13 @@ _CMAKE_COMMANDS = {
     "tar": ("tar",), "make_directory": ("mkdir",), "echo": ("echo",), "time": ("time",),
 }  # fmt: skip
 _MAKE_ASSIGNMENT = re.compile(r"(?m)^(\w{1,64})[ \t]*[:?+]?=[ \t]*([^\n$]{1,512})$")
-_SCRIPT = re.compile(r"\"[\w:.-]{1,64}\"\s*:\s*\"((?:[^\"\\\n]|\\.){1,4096})\"")
+_SCRIPT = re.compile(r"\"([\w:.-]{1,64})\"\s*:\s*\"((?:[^\"\\\n]|\\.){1,4096})\"")
 _MAX_SCRIPTS = 16
+_INSTALLS = frozenset(("install", "i", "ci", "add", "rebuild", "pack", "publish", ""))
+_RUN_BY_INSTALL = frozenset(
+    ("preinstall", "install", "postinstall", "prepare", "preprepare", "postprepare", "prepack")
+)
+_ONE_TEST = re.compile(r"[\w-]\.(?:test|spec)\.[cm]?[jt]sx?\Z")
 _TEST_FUNCTION = re.compile(r"(?m)^def (test_\w{1,80})\(\s*\)")
 _RENEWING_VARIABLES = (
     "UPDATE_SNAPSHOTS", "UPDATE_GOLDEN", "UPDATE_EXPECT", "INSTA_UPDATE", "BLESS",
@@ -69,7 +74,7 @@ def _make(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
             for line in re.sub(r"(?m)^(\S[^:=\n]*:[^;=\n]*);", r"\1\n\t", text).splitlines()
             if line[:1] == "\t" or "$(shell" in line
         ]
-        shells = re.findall(r"\$\(shell ([^\n]*)\)", text)
+        shells = re.findall(r"\$\(shell ([^\n]{0,1024})\)", text)
         program = "\n".join([*recipe, *shells])
         for name, value in _MAKE_ASSIGNMENT.findall(text)[:_MAX_SCRIPTS]:
             program = program.replace(f"$({name})", value).replace(f"${{{name}}}", value)
@@ -91,7 +96,7 @@ def _npm(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
     verb = words[1] if len(words) > 1 else ""
     _renewed(rec, state, words, pipe)
     if verb in ("run", "run-script", "test", "t", "start", "restart", "stop"):
-        for script in _scripts(state.text(state.path("package.json")) or "{}"):
+        for script in _scripts(state.text(state.path("package.json")) or "{}").values():
             run_program(rec, state.fork(), script)
     elif verb in ("exec", "x", "dlx") and len(words) > 2:
         if (text := option_value(words, "-c", "--call")) is not None:
@@ -112,17 +117,22 @@ def _npm(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
             if word.startswith("scripts."):
                 run_program(rec, state.fork(), word.partition("=")[2])
     else:
+        if verb in _INSTALLS and (package := state.known("package.json")):
+            for name, script in _scripts(package).items():
+                if name in _RUN_BY_INSTALL:
+                    run_program(rec, state.fork(), script)
         _managers(rec, state, words, pipe)
 
 
-def _scripts(package: str) -> list[str]:
+def _scripts(package: str) -> dict[str, str]:
     """The scripts of a ``package.json``, or of a piece of one."""
     try:
         found = json.loads(package).get("scripts")
     except (ValueError, AttributeError, RecursionError):
-        return [ansi_unescaped(one) for one in _SCRIPT.findall(package)[:_MAX_SCRIPTS]]
-    values = found.values() if isinstance(found, dict) else ()
-    return [one for one in values if isinstance(one, str)]
+        some = _SCRIPT.findall(package)[:_MAX_SCRIPTS]
+        return {name: ansi_unescaped(script) for name, script in some}
+    given = found if isinstance(found, dict) else {}
+    return {name: script for name, script in given.items() if isinstance(script, str)}
 
 
 def _npx(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
@@ -175,9 +185,14 @@ def _renewed(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> No
     if told:
         given = [w for w in operands(words)[:8] if "test" in w and "/" in w]
         for place in given or ["tests", "test", "__tests__", "__snapshots__"]:
-            rec.touch(state, posixpath.join(place.partition("::")[0], "**"))
-        for place in given:  # which lie beside the tests
-            rec.touch(state, posixpath.join(posixpath.dirname(place), "__snapshots__", "**"))
+            place = place.partition("::")[0]
+            if _ONE_TEST.search(place):  # and its snapshots, which lie beside it
+                rec.touch(state, place)
+                folder, name = posixpath.split(place)
+                rec.touch(state, posixpath.join(folder, "__snapshots__", f"{name}.snap"))
+            else:
+                rec.touch(state, posixpath.join(place, "**"))
+                rec.touch(state, posixpath.join(posixpath.dirname(place), "__snapshots__", "**"))
 
 
 def _testers(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
@@ -230,6 +245,8 @@ def _builds(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> Non
                 run_program(rec, state.fork(), command)
     if "-" in words and pipe is not None and pipe.text:
         follow_other_code(rec, state.fork(), pipe.text)
+    if posixpath.basename(words[0]) == "cargo" and (script := state.known("build.rs")):
+        follow_other_code(rec, state.fork(), script)
     if (target := option_value(words, "-o", "--output")) is not None and "build" in words[1:2]:
         rec.write(state, target)
     for word in operands(words)[1:]:

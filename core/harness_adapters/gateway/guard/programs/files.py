@@ -36,7 +36,7 @@ _OPTION_VALUES = {
     "fallocate": ("-l", "-o"),
     "iconv": ("-f", "-t", "-o"), "inotifywait": ("-e", "-t", "--format"), "split": ("-l", "-b"),
 }  # fmt: skip
-_MODE = re.compile(r"-[rwxXstugo]*[wxXst]+\Z|--reference=")
+_MODE = re.compile(r"-[rwxXstugo]*+(?<=[wxXst])\Z|--reference=")
 _KEEP_TEXT = frozenset(("touch", "chmod", "chown", "chgrp", "setfacl", "chattr"))
 _RECURSIVE = re.compile(r"-[a-zA-Z]*[rR]|--recursive")
 _HEAD_OPERAND = frozenset(("chmod", "chown", "chgrp", "chattr"))  # what to set comes first

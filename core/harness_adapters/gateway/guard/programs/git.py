@@ -186,7 +186,8 @@ def _checkout(rec: Recorder, state: State, rest: Words, pipe: Pipe | None) -> No
             rec.read(state, word)
         else:
             whole = word in (".", "./", ":/")
-            if not (whole and any(one.startswith((":!", ":^", ":(exclude")) for one in after)):
+            spared = [one for one in after if one.startswith((":!", ":^", ":(exclude"))]
+            if not (whole and any("test" in one or "spec" in one for one in spared)):
                 anywhere = word[:1] == "*" and "/" not in word  # a star of git's crosses folders
                 folder = whole or "." not in word.rpartition("/")[2]
                 name = f"**/{word}" if anywhere else word

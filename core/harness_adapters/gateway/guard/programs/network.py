@@ -162,7 +162,15 @@ def _curl(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
             sends = sends or "$(" in value or "`" in value
     address = " ".join(word for word in words[1:] if "/" in word)
     sends = sends or any(map(_SEEMS_ANOTHER.match, words))
+    # ``--resolve NAME:PORT:127.0.0.1``: a name of this machine, for this call.
+    local = {
+        given.split(":")[0]
+        for given in option_values(words, "--resolve")
+        if all(is_loopback(to) for to in given.split(":")[2:])
+    }
     for host in hosts:
+        if host in local:
+            continue
         rec.connect(host, sends=sends, address=address)
 
 

@@ -23,19 +23,24 @@ from harness_adapters.gateway.guard.programs.words import (
 from harness_adapters.gateway.guard.recorder import Recorder
 from harness_adapters.gateway.guard.state import State
 
-_SED_WRITES = re.compile(r"(?:^|[;\n}/gp0-9])\s*w\s+(\S+)")
-_SED_READS = re.compile(r"(?:^|[;\n}$0-9])\s*[rR]\s+(\S+)")
-_SED_RUNS = re.compile(r"(?:^|[;\n}0-9$/])\s*e\s+([^\n]+)")
-_SED_RUNS_LINE = re.compile(r"s(.)(?:\\.|(?!\1).)*\1((?:\\.|(?!\1).)*)\1[gpIi0-9]*e")
-_PUTS_IN = re.compile(r"s([/|#,@!:~%])(?:\\.|(?!\1).)*\1((?:\\.|(?!\1).)*)\1", re.DOTALL)
-_INSERTS = re.compile(r"(?:^|[;\n0-9$/}])\s*[iac]\s*\\?\s*\n?([^\n]+)")
-_AWK_RUNS = re.compile(
-    r"system\s*\(\s*\"((?:[^\"\\]|\\.)*)\"|\"((?:[^\"\\]|\\.)*)\"\s*\|\s*(?:&\s*)?getline|\|\s*\"((?:[^\"\\]|\\.)*)\""
+_SED_WRITES = re.compile(r"(?:^|[;\n}/gp0-9])[ \t]*+w[ \t]++(\S+)")
+_SED_READS = re.compile(r"(?:^|[;\n}$0-9])[ \t]*+[rR][ \t]++(\S+)")
+_SED_RUNS = re.compile(r"(?:^|[;\n}0-9$/])[ \t]*+e[ \t]++([^\n]+)")
+# ``s/old/new/``. A backslash is never one of the others, or a text of them takes 2**n.
+_SED_RUNS_LINE = re.compile(
+    r"s([!-\[\]-~])(?:\\.|(?!\1)[^\\\n])*+\1((?:\\.|(?!\1)[^\\\n])*+)\1[gpIi0-9]*+e"
+)
+_PUTS_IN = re.compile(r"s([/|#,@!:~%])(?:\\.|(?!\1)[^\\])*+\1((?:\\.|(?!\1)[^\\])*+)\1", re.DOTALL)
+_INSERTS = re.compile(r"(?:^|[;\n0-9$/}])[ \t]*+[iac][ \t]*+\\?+[ \t]*+\n?+([^\n]+)")
+# The strings of an awk program, one after the other: what is run before and after them.
+_AWK_STRING = re.compile(
+    r"\\.|(system\s*+\(\s*+|\|\s*+)?\"((?:[^\"\\]|\\.)*+)\"(\s*+\|\s*+(?:&\s*+)?getline)?",
+    re.DOTALL,
 )
 _AWK_READS = re.compile(
-    r"getline\s*(?:\w+\s*)?<\s*\(?\s*\"([^\"]+)\"|ARGV\[\d+\]\s*=\s*\"([^\"]+)\""
+    r"getline\s*+(?:\w{1,64}+\s*+)?<\s*+\(?+\s*+\"([^\"]+)\"|ARGV\[\d+\]\s*=\s*\"([^\"]+)\""
 )
-_AWK_WRITES = re.compile(r">>?\s*\(?\s*\"([^\"]+)\"")
+_AWK_WRITES = re.compile(r">>?+\s*+\(?+\s*+\"([^\"]+)\"")
 _AWK_NET = re.compile(r"/inet\d?/\w+/\d+/([^/\"]+)/")
 _SQLITE_FILE = re.compile(
     r"(?m)^[ \t]*\.(read|import|output|once|open|restore|backup|save|log|cd)\s+(?:--?\w+\s+)*(\S+)"
@@ -125,8 +130,9 @@ def _awk(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
     note_environment(state, program)
     if re.search(r"system\s*\(|getline|\|", program):
         rec.unparsed(program)
-    for one in _AWK_RUNS.findall(program):
-        run_program(rec, state.fork(), "".join(one).replace('\\"', '"'))
+    for before, text, after in _AWK_STRING.findall(program):
+        if before or after:
+            run_program(rec, state.fork(), text.replace('\\"', '"'))
     for one in _AWK_READS.findall(program):
         rec.read(state, "".join(one))
     for one in _AWK_WRITES.findall(program):
