@@ -6,7 +6,6 @@ it in pipes, variables and files, so that a search in it, or its way out, is see
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from harness_adapters.gateway.guard.names import names
@@ -25,7 +24,9 @@ _CARRIERS = names(
     """
 )
 # What variables that a search may be after are called by; rules say which of them matter.
-_WORTH_HIDING = re.compile(r"(?i)tok|key|sec|pass|api|auth|cred|pat|answer|gold|expect|reward")
+_WORTH_HIDING = (
+    "tok", "key", "sec", "pass", "api", "auth", "cred", "pat", "answer", "gold", "expect", "reward",
+)  # fmt: skip
 _LISTERS = names("env printenv set export declare typeset")
 
 
@@ -42,8 +43,10 @@ def note_listing(state: State, name: str, words: Sequence[str], pipe: Pipe | Non
         state.environment.update(dict.fromkeys(word for word in words[1:] if word[:1] != "-"))
     if name not in _SEARCHERS and name not in _CARRIERS:
         return
-    if name in _SEARCHERS and not _WORTH_HIDING.search(" ".join(words[1:8])):
-        return
+    if name in _SEARCHERS:
+        said = " ".join(words[1:8]).casefold()
+        if not any(map(said.__contains__, _WORTH_HIDING)):
+            return
     given = [word.removeprefix("@") for word in words[1:] if word[:1] != "-"]
     piped = pipe is not None and pipe.text is not None and LISTING in pipe.text
     if not piped and not any(LISTING in (state.known(word) or "") for word in given[:16]):

@@ -18,15 +18,15 @@ MAX_VALUES = 40_000  # values worked out in one call; long ones count once per 6
 MAX_SHELL_TOKENS = 10_000  # of one shell program, plain strings count as one
 MAX_MENDING = 4096  # characters of a shell program, each time its grammar is seen to be lost in it
 MAX_MENDED = 32  # places in the shell programs of one call that the grammar had to mend
-MAX_GRAMMAR_READS = 6000  # times that the grammar asks for 256 characters, in one call
-MAX_GRAMMAR_STEPS = 120_000  # of the grammar in one call; 64 KB of honest program take half
+MAX_GRAMMAR_READS = 4500  # times that the grammar asks for 256 characters, in one call
+MAX_GRAMMAR_STEPS = 90_000  # of the grammar in one call; 64 KB of honest program take two thirds
 MAX_STARTED_DEEP = 64  # programs that do nothing but start another, inside each other
 MAX_BLOCKS = 2000  # functions and classes of one Python program
 MAX_HEREDOCS = 64  # announced on one line
 MAX_ALL_HEREDOCS = 256  # of one shell program
 MAX_WORDS = 4096  # of one command
 MAX_PROGRAMS_DEEP = 12  # a program that starts a program that starts a program ...
-MAX_STEPS = 1000  # commands of one call, loops unrolled
+MAX_STEPS = 600  # commands of one call, loops unrolled
 MAX_ACTIONS = 20_000
 
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 
 _MAX_TEXT = 64 * 1024
+_MAX_CODE = 32 * 1024
 _MAX_PAIRS = 512
 _LITERAL = r"(-?\d[\d_.]{0,40}+|[bru]?'(?:[^'\\\n]|\\.){0,200}'|[bru]?\"(?:[^\"\\\n]|\\.){0,200}\")"
 _RESULT = (
@@ -74,7 +75,7 @@ class Expectations:
 
     def hard_coded(self, code: str) -> str | None:
         """An argument for which code returns what a test expects, without working it out."""
-        code = code[:_MAX_TEXT]
+        code = code[:_MAX_CODE]
         for found in _RETURNED_DATA.finditer(code) if self._data else ():
             before = code[max(found.start() - _MAX_BEFORE, 0) : found.start()]
             if _bare(found.group(1)) in self._data and _FOR_ONE_VALUE.search(before):

@@ -34,6 +34,13 @@ _PRIVATE = re.compile("[\ue000-\ue004]")  # what ``words`` marks things with
 _WORDS = frozenset(("word", "command_name", "number", "concatenation", "raw_string", "string"))
 _SPECIAL = re.compile(r"[\\'\"$`{(]")
 _QUOTED = re.compile(r"'[^']*+'\Z|\"[^\"$`\\]*+\"\Z")
+# A command of nothing but such words, one blank or more between them; in double quotes also ``$x``.
+_PLAIN_WORD = r"[\w./:,@%+^-][\w./:,@%+^=-]*+"
+_PLAIN_STRING = r"'[^']*+'|\"(?:[^\"$`\\{},]|\$(?:[A-Za-z_][A-Za-z0-9_]*+|[0-9]))*+\""
+_PLAIN_COMMAND = re.compile(
+    rf"[\w./:,@%+^-]++(?:[ \t]++(?:{_PLAIN_WORD}|{_PLAIN_STRING})(?=[ \t]|\Z))*+\Z"
+)
+_PLAIN_PIECE = re.compile(rf"{_PLAIN_WORD}|{_PLAIN_STRING}")
 _STRING = re.compile(r"\\.|'[^']*+'|\"(?:[^\"$`\\]|\\.)*+\"", re.DOTALL)
 _NOT_ASCII = re.compile(r"[^\x01-\x7f]")
 # What these are set to runs sooner or later.
@@ -54,7 +61,10 @@ _HOST_VARIABLE = re.compile(
 _CALLED_BY_SHELL = frozenset(("command_not_found_handle", "command_not_found_handler"))
 _READ_WRITE = re.compile(r"(?<![<>'\"])<>(?![>'\"])")
 _DEVICE = re.compile(r"/dev/(?:tcp|udp)/([^/]+)/")
+_BODIES = frozenset(("do_group", "compound_statement"))
+_NO_WORDS = frozenset(("comment", "ERROR"))
 _BACKGROUND = re.compile(r"(?<![&><])&(?![&>])")
+_HARD_EXPANSION = re.compile(r"[`\\]|\$[^\s\w]")  # any but ``$name``
 _MAX_TURNS = 64  # of a loop over words, each followed by itself
 
 
@@ -246,11 +256,13 @@ class Shell:
     def _for(self, node: Node, pipe: Pipe | None) -> str | None:
         name = ""
         values: list[str] = []
-        body: Node | None = node.child_by_field_name("body")
-        variable = node.child_by_field_name("variable")
-        if variable is not None:
-            name = self._source(variable)
-        for one in node.children_by_field_name("value"):
+        words = node.named_children
+        body: Node | None = words.pop() if words and words[-1].type in _BODIES else None
+        if words and words[0].type == "variable_name":
+            name = self._source(words.pop(0))
+        for one in words:
+            if one.type in _NO_WORDS:
+                continue
             values += self._words().fields(one)
             if one.type == "word" and values and "*" in values[-1] and "/" in values[-1]:
                 self._at(one)
@@ -340,6 +352,9 @@ class Shell:
     def _command(
         self, node: Node, pipe: Pipe | None, more_words: Sequence[Node] = ()
     ) -> str | None:
+        if self._plain and not more_words and (plain := self._plain_words(node)):
+            self._at(node)
+            return launch(self._rec, self._state, plain, pipe)
         if node.named_child_count > MAX_WORDS:
             raise Unjudgeable(f"a command of more than {MAX_WORDS} words")
         words: list[str] = []
@@ -387,6 +402,22 @@ class Shell:
                 else:
                     state.variables.pop(name, None)
 
+    def _plain_words(self, node: Node) -> list[str] | None:
+        """The words of a command that is as plain as most are; without a look at its nodes."""
+        source = self._text[node.start_byte : node.end_byte]
+        if not _PLAIN_COMMAND.match(source):
+            return None
+        words: list[str] = []
+        for word in _PLAIN_PIECE.findall(source):
+            if word[0] == "'":
+                word = word[1:-1]
+            elif word[0] == '"':
+                word = self._words().quoted(word[1:-1]) if "$" in word else word[1:-1]
+            words.append(word)
+        if len(words) > MAX_WORDS:
+            raise Unjudgeable(f"a command of more than {MAX_WORDS} words")
+        return words
+
     def _launch(self, node: Node, words: list[str], pipe: Pipe | None) -> str | None:
         self._at(node)
         if not words:
@@ -394,8 +425,10 @@ class Shell:
         return launch(self._rec, self._state, words, pipe)
 
     def _redirected(self, node: Node, pipe: Pipe | None) -> str | None:
-        body = node.child_by_field_name("body")
-        redirects = [child for child in node.named_children if child.type.endswith("_redirect")]
+        children = node.named_children
+        redirects = [child for child in children if child.type.endswith("_redirect")]
+        first = children[0] if children else None
+        body = None if first is None or first in redirects else first
         if body is not None and body.type == "list":  # ``a && b > out``: of the last one's output
             *before, body = _flat(body, "list")
             self._sequence(before, pipe)
@@ -449,10 +482,18 @@ class Shell:
         outputs: list[tuple[str, bool]],
         errors: list[str],
     ) -> Pipe | None:
-        destination = node.child_by_field_name("destination")
+        destination: Node | None = None
+        sign: Node | None = None
+        descriptor: Node | None = None
+        for child in node.children:
+            if not child.is_named:
+                sign = sign or child
+            elif child.type == "file_descriptor":
+                descriptor = child
+            else:
+                destination = destination or child
         if destination is None:
             return pipe
-        sign = next((c for c in node.children if not c.is_named), None)
         operator = sign.type if sign is not None else ">"
         if sign is not None and sign.start_byte in self._strings:
             return Pipe(self._words().value(destination) + "\n", self._source(destination))
@@ -467,7 +508,6 @@ class Shell:
         if operator.startswith("<") and operator != "<>":
             self._rec.read(self._state, target)
             return Pipe(self._state.text(self._state.path(target)), f"< {target}")
-        descriptor = next((c for c in node.children if c.type == "file_descriptor"), None)
         if descriptor is not None and self._source(descriptor) != "1" and "&" not in operator:
             errors.append(target)
         else:
@@ -478,6 +518,8 @@ class Shell:
         """A here-document's body with its expansions; substitutions in it do run."""
         if "$" not in body and "`" not in body and "\\" not in body:
             return body
+        if _HARD_EXPANSION.search(body) is None:
+            return self._words().quoted(body)
         end = "END"
         while end in body:
             end += "_"

@@ -55,6 +55,7 @@ _ANSI_PLAIN = {
 _BRACED = re.compile(
     r"\$\{([!#]?)([A-Za-z_]\w*+|[0-9]++|[@*#?$!_-])(?:\[([^\]]*)\])?(.*)\}\Z", re.DOTALL
 )
+_NAMED = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*+|[0-9])")
 _RANGE = re.compile(r"(-?\d+|[a-zA-Z])\.\.(-?\d+|[a-zA-Z])(?:\.\.-?\d+)?\Z")
 
 
@@ -88,13 +89,20 @@ class Words:
         for word in raw.split(_SPLIT) if _SPLIT in raw else [raw]:
             if not word and _SPLIT in raw:
                 continue
-            for one in _braces(word) if "{" in word and len(word) <= 4096 else [word]:
-                found.append(_shown(one))
+            many = _braces(word) if "{" in word and len(word) <= 4096 else [word]
+            self._charge(128 * len(many))
+            found += map(_shown, many)
         return found[:_MAX_FIELDS]
 
     def value(self, node: Node) -> str:
         """The one string that it becomes where words are not split."""
         return _shown(self._piece(node, quoted=False).replace(_SPLIT, " "))
+
+    def quoted(self, inside: str) -> str:
+        """What stands between double quotes, where there is nothing but text and ``$name``."""
+        if "$" in inside:
+            inside = _NAMED.sub(lambda found: self._variable(found.group(1), quoted=True), inside)
+        return _shown(inside)
 
     def heredoc(self, body: Node) -> str:
         """The text of a here-document whose delimiter is not quoted."""
@@ -109,7 +117,9 @@ class Words:
             case "word":
                 return _ESCAPED.sub(_unescaped, raw) if "\\" in raw else raw
             case "simple_expansion":
-                return self._variable(raw[1:], quoted=quoted)
+                bare = raw.lstrip()  # the grammar takes blanks before it for a part of it
+                value = self._variable(bare[1:], quoted=quoted)
+                return value if bare is raw else raw[: len(raw) - len(bare)] + value
             case "raw_string":
                 return _hidden(raw[1:-1])
             case "ansi_c_string":
