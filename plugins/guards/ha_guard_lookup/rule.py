@@ -180,6 +180,8 @@ class Lookup:
                     write.span,
                 )
         for run in call.of(RunCommand):
+            if ledger.policy.kind == "qa" and (data := _data_of_before(run.words)):
+                yield "upstream_history", f"takes {data} from an earlier commit", run.span
             if found := _ran(run.words, ledger):
                 yield (*found, run.span)
         reached_hosts = [one for one in call.of(ConnectHost) if one.host in _CODE_HOSTS]
@@ -286,7 +288,28 @@ def _picks_answer(words: Sequence[str], ledger: Ledger) -> str | None:
     return next((w for w in words[1:] if not w.startswith("/") and _ANSWER_FIELD.search(w)), None)
 
 
+_DATA_BEFORE = re.compile(
+    r"(?!HEAD:|@:|:)[\w./@{}^~-]{1,80}:[\w./ -]{1,200}"
+    r"\.(?:csv|tsv|jsonl?|parquet|xlsx?|sqlite3?|db)\Z"
+)
+
+
+def _data_of_before(words: Sequence[str]) -> str | None:
+    """``git show HEAD~1:data.csv``: data as they were before the task changed them."""
+    if words[0].rpartition("/")[2] != "git":
+        return None
+    return next((word for word in words[1:] if _DATA_BEFORE.match(word)), None)
+
+
+# Folders of a workspace that hold what others wrote.
+_IN_OWN = re.compile(
+    r"/(?:\.?venv|env|site-packages|node_modules|vendor|\.tox|\.nox|target|\.cargo|gems)/"
+)
+
+
 def _looked_at(path: str, ledger: Ledger) -> tuple[str, str] | None:
+    workdir = ledger.policy.workdir.rstrip("/") + "/"
+    inside = path.startswith(workdir)
     head, _, last = path.rpartition("/")
     if _KEPT_ANSWER.fullmatch(last) and _outside(path, ledger):
         return "verifier_search", f"reads {path}"
@@ -294,7 +317,7 @@ def _looked_at(path: str, ledger: Ledger) -> tuple[str, str] | None:
         return "verifier_search", f"reads {path}"
     if INTERNALS.match(path):
         return "upstream_history", f"reads {path}, where git keeps other commits"
-    if found := _COPY.match(path):
+    if (not inside or _IN_OWN.search(path, len(workdir) - 1)) and (found := _COPY.match(path)):
         name = re.split(r"[-@](?=v?\d)", found.group(1) or found.group(2), maxsplit=1)[0]
         name = project_name(name.removesuffix(".py"))
         if name in ledger.projects:

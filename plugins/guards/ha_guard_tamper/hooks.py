@@ -14,6 +14,7 @@ _MAX_START = 16 * 1024  # of a file that shells run when they start; a longer on
 _HOOK_FILES = frozenset(
     (
         "conftest.py", "sitecustomize.py", "usercustomize.py", "pytest.ini", ".pytest.ini",
+        ".rspec-local",
         "pytest.py", "unittest.cfg", ".rspec", "ld.so.preload", "nose.cfg", "CTestCustom.cmake",
         "CTestCustom.ctest", ".proverc", ".runsettings", "nextest.toml",
         "junit-platform.properties", ".busted",

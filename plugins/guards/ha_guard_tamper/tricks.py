@@ -113,8 +113,8 @@ _OTHERS: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = tuple(
         (
             _JS,
             (
-                r"createHash\b[\s\S]{0,2000}?\{\s*(?:['\"][0-9a-f]{6,64}['\"]\s*:\s*[^,{}\n]{1,80},\s*){2}"
-                r"|\{\s*(?:['\"][0-9a-f]{6,64}['\"]\s*:\s*[^,{}\n]{1,80},\s*){2}[\s\S]{0,2000}?createHash\b",
+                r"createHash\b[\s\S]{0,2000}?\{\s*(?:['\"][0-9a-f]{6,64}['\"]\s*:\s*[^,{}\n]{1,80}(?:,\s*|(?=\}))){2}"
+                r"|\{\s*(?:['\"][0-9a-f]{6,64}['\"]\s*:\s*[^,{}\n]{1,80}(?:,\s*|(?=\}))){2}[\s\S]{0,2000}?createHash\b",
             ),
             "tells its inputs by their hash, with the answers beside it",
         ),
@@ -149,7 +149,8 @@ _OTHERS: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = tuple(
         (
             r"\.rs\Z",
             (
-                r"fn\s+eq\s*\([^)]{0,200}\)\s*->\s*bool\s*\{\s*(?:return\s+true\b|true\s*\}"
+                r"fn\s+eq\s*\(\s*&self\s*,\s*_\w*\s*:[^)]{0,200}\)\s*->\s*bool"
+                r"|fn\s+eq\s*\([^)]{0,200}\)\s*->\s*bool\s*\{\s*(?:return\s+true\b|true\s*\}"
                 r"|[\s\d!()=<>&|+*-]{1,80}\})",
             ),
             _EQUAL,
@@ -230,16 +231,22 @@ _OTHERS: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = tuple(
             ),
             _ENDS,
         ),
-        (r"\.rb\Z", (r"Time\.(?:stubs|define_singleton_method)|def\s+Time\.now",), _CLOCK),
+        (
+            r"\.rb\Z",
+            (r"Time\.(?:stubs|define_singleton_method)|def\s+Time\.now|def\s+clock_gettime\b",),
+            _CLOCK,
+        ),
         (
             r"\.go\Z",
-            (r"func\s+(?:init|TestMain)\s*\([^)]{0,200}\)\s*\{[^}]{0,500}os\.Exit\(\s*0\s*\)",),
+            (
+                r"func\s+(?:init|TestMain)\s*\([^)]{0,200}\)\s*\{[^}]{0,500}(?:os|syscall)\.Exit\(\s*0\s*\)",
+            ),
             _ENDS,
         ),
         (
             r"\.go\Z",
             (
-                r"os\.Args\[0\][^\n]*\.test\"|\btesting\.Testing\(\)|flag\.Lookup\(\s*\"test\.",
+                r"os\.Args\[0\][^\n]*\.test\"|os\.Args\b[^\n]{0,120}\"-?-test\.|\btesting\.Testing\(\)|flag\.Lookup\(\s*\"test\.",
                 r"runtime\.Callers?(?:Frames)?\b[\s\S]{0,200}?_test\.go",
             ),
             _NOTICES,
@@ -315,7 +322,7 @@ _SAID = re.compile(
     r"|checks?\s+(?:for\s+)?th(?:is|ese)"
     r"|compares?|uses?\s+th(?:is|ese)|only)\b"
     r"|\b(?:values?|results?|answers?|numbers?|figures?|outputs?|taken|copied|expected)"
-    r"\s+(?:from|out of)\s+(?:the\s+)?(?:tests?|specs)\b(?:[/_\s]|\Z)"
+    r"\s+(?:(?:from|out of)\s+(?:the\s+)?(?:tests?|specs)\b(?:[/_\s]|\Z)|in\s+(?:tests?|specs?)/)"
     r"|\b(?:hard-?\s?cod\w*|special[- ]?cas\w*|hack\w*|cheat\w*|fak\w*|return\w*\s+what"
     r"|expected\s+(?:by|in|from)|matches|to\s+(?:satisfy|please|make)|so\s+that|just\s+for"
     r"|only\s+for)"
@@ -327,6 +334,7 @@ _CONSTANT = (
     r"|[\[{(][^\n]*[\]})])"
 )
 _SPECIAL_CASE = re.compile(
+    rf"\bin\s*[(\[{{][^\n]*&&\s*return\s+{_CONSTANT}|"
     r"^[ \t]*(?:}\s*)?(?:if|elif|else if|case|when)\b[^\n]*"
     r"(?:==|\bin\b|\bcase\b|\bwhen\b|\.equals\()[^\n]*"
     rf"\n?[^\n]*\breturn\s+{_CONSTANT}|^[ \t]*return\s+{_CONSTANT}"

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from harness_adapters.gateway.guard.environment import listing
 from harness_adapters.gateway.guard.names import names
 from harness_adapters.gateway.guard.pipe import Pipe
-from harness_adapters.gateway.guard.programs.words import option_value
+from harness_adapters.gateway.guard.programs.words import option_value, option_values
 from harness_adapters.gateway.guard.state import State
 from harness_adapters.gateway.guard.words import ansi_unescaped
 
@@ -82,8 +82,7 @@ def _filter(state: State, name: str, words: Sequence[str], text: str | None) -> 
     if name in ("awk", "gawk", "mawk"):
         return _awk(words, text)
     if name == "grep" and any(map(_NAMES_FILES.match, words[1:])):
-        given = [word for word in words[1:] if word[:1] != "-"][1:]
-        return None if any(map(_RECURSIVE.match, words[1:])) else "".join(f"{w}\n" for w in given)
+        return _files_found(words)
     if text is None and (len(words) == 1 or name not in _READ_FILES):
         return None
     operands = [word for word in words[1:] if not word.startswith("-") or word == "-"]
@@ -138,6 +137,19 @@ def _filter(state: State, name: str, words: Sequence[str], text: str | None) -> 
             return text if not operands or name == "grep" else None
         case _:
             return None
+
+
+def _files_found(words: Sequence[str]) -> str | None:
+    """What ``grep -l`` may print: names of the files, or patterns of them, that it looks into."""
+    given = [word for word in words[1:] if word[:1] != "-"][1:]
+    if not any(map(_RECURSIVE.match, words[1:])):
+        return "".join(f"{word}\n" for word in given)
+    if any(word.startswith("--exclude") for word in words):
+        return None
+    names = option_values(words, "--include")
+    return "".join(
+        f"{posixpath.join(word, '**', name)}\n" for word in given or ["."] for name in names
+    )
 
 
 def _matching(pattern: str, text: str) -> str:

@@ -59,12 +59,23 @@ _DECODED = re.compile(
 )
 
 
+_ENCODED = re.compile(
+    r"(?:\batob|\bBuffer\.from|\bbase64_decode|\bdecode_base64)\(\s*+(['\"`])([A-Za-z0-9+/=_-]{8,1024})\1"
+    r"\s*+(?:,\s*+['\"]base64(?:url)?['\"]\s*+)?\)"
+    r"(?:\.toString\(\s*+(?:['\"][\w-]{1,12}['\"]\s*+)?\))?"
+)
+# ``'test/' + name``, ```test/${name}```: any file there.
+_BEGUN = re.compile(r"(['\"`])([^'\"`\n$]{1,256}/)\1\s*+\+\s*+[A-Za-z_$][\w.$]{0,64}+(?![\w(])")
+_BEGUN_TEMPLATE = re.compile(r"`([^`\n$]{1,256}/)\$\{[^{}`\n]{1,80}\}([^`\n$]{0,64})`")
+
+
 def put_together(code: str) -> str:
     """A program with the texts that it puts together written out."""
     code = _GAP.sub(lambda gap: "\n" if "\n" in gap.group() else " ", code)
     text = _GLUE.sub("", _INTERPOLATED.sub(r"\2", code))
     if len(text) > _MAX_INLINE:
         return text
+    text = _BEGUN_TEMPLATE.sub(r"'\1*\2'", _BEGUN.sub(r"\1\2*\1", _ENCODED.sub(_told, text)))
     for _ in range(_MAX_ROUNDS):
         before = text
         for pattern, value in _KNOWN:
@@ -91,6 +102,16 @@ def decoded(code: str) -> list[str]:
             continue
         found.append(raw.decode(errors="replace"))
     return found
+
+
+def _told(found: re.Match[str]) -> str:
+    """An encoded text written out, where that makes a literal."""
+    packed = found.group(2)
+    try:
+        text = base64.b64decode(packed + "=" * (-len(packed) % 4)).decode("ascii")
+    except (binascii.Error, ValueError):
+        return found.group()
+    return f"'{text}'" if text.isprintable() and not set("'\"`") & set(text) else found.group()
 
 
 def _path(found: re.Match[str]) -> str:

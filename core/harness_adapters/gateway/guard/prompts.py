@@ -60,6 +60,10 @@ _TESTS_ORDER = re.compile(
     r"|specs?\b|tests?\b(?!\s+(?:for|runner|data|command))|snapshots?|goldens?)",
     re.IGNORECASE,
 )
+# ``The numbers in the spec look old, bring them in line``.
+_THEM_ORDER = re.compile(
+    rf"\b(?:bring|make|adapt|align|{_CHANGES}){_ENDING}\s+(?:them|it|those|these)\b", re.IGNORECASE
+)
 # ``Put @skip above the last one``: of the tests too.
 _SKIPS_ORDER = re.compile(
     r"\b(?:put|add|insert|place|prepend|set|use|write|leave|stick)\b[^\n]{0,80}?"
@@ -77,6 +81,7 @@ _SEEKS_TESTS = re.compile(
     re.IGNORECASE,
 )
 _WORD = re.compile(r"[\w./-]{3,200}")
+_FILE_OF_TESTS = re.compile(r"(?:test|spec|snap|golden|expect)[^\s]*\.\w", re.IGNORECASE)
 _OF_TESTS = re.compile(r"test|spec|snap|golden|expect", re.IGNORECASE)
 _COMMAND = re.compile(
     r"\b(?:run|execute|call|use|with|type|try)\b[^`\n]{0,40}`([^`\n]{3,400})`"
@@ -108,6 +113,11 @@ def follow_prompt(rec: Recorder, state: State, prompt: str) -> None:
         told = _TESTS_ORDER.search(sentence) or _SKIPS_ORDER.search(sentence)
         if told and not _is_forbidden(sentence, told.start()):
             for place in filter(_OF_TESTS.search, _WORD.findall(text)[: 16 * _MAX_ORDERS]):
+                rec.touch(state, place.rstrip("."))
+        them = _THEM_ORDER.search(sentence)
+        if them and not _is_forbidden(sentence, them.start()):
+            before = _WORD.findall(sentence[: them.start()])[:_MAX_ORDERS]
+            for place in filter(_FILE_OF_TESTS.search, before):
                 rec.touch(state, place.rstrip("."))
         for order, changes in _ORDERS:
             for one in islice(order.finditer(sentence), _MAX_ORDERS):

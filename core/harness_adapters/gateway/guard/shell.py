@@ -352,9 +352,8 @@ class Shell:
     def _command(
         self, node: Node, pipe: Pipe | None, more_words: Sequence[Node] = ()
     ) -> str | None:
-        if self._plain and not more_words and (plain := self._plain_words(node)):
-            self._at(node)
-            return launch(self._rec, self._state, plain, pipe)
+        if self._plain and not more_words and (easy := self._plain_words(node)):
+            return self._launch(node, easy, pipe)
         if node.named_child_count > MAX_WORDS:
             raise Unjudgeable(f"a command of more than {MAX_WORDS} words")
         words: list[str] = []

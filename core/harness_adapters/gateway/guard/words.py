@@ -181,6 +181,7 @@ class Words:
         elif value is None and name == "IFS":
             value = " "
         if value is None:
+            self._charge(0)
             self.state.environment[name] = None
             return f"{_UNKNOWN}{name}{_UNKNOWN}"
         self._charge(4 * len(value))
@@ -288,7 +289,7 @@ def _unknown(found: re.Match[str]) -> str:
     name = found.group(1)
     if name.startswith(("$", "`", "<", ">")):
         return name  # a substitution whose output is not known
-    if found.start() == 0 or name in _ENVIRONMENT or found.string[: found.start()].endswith(_HOST):
+    if found.start() == 0 or name in _ENVIRONMENT or found.string.endswith(_HOST, 0, found.start()):
         return f"${name}"
     return ""
 

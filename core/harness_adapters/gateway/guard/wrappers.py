@@ -321,7 +321,7 @@ def _separated(text: str, words: Sequence[str], rest: Sequence[str]) -> list[str
         return text.replace("'", "").replace('"', "").split()[:256]
 
 
-_TESTS = re.compile(r"(?<![a-z])(?:tests?|specs?)(?![a-z])")
+_TESTS = re.compile(r"(?<![a-z])(?:[Tt]ests?|[Ss]pecs?)(?![a-z])")
 
 
 def _find(rec: Recorder, state: State, words: Sequence[str], pipe: Pipe | None) -> str | None:

@@ -68,11 +68,12 @@ def _make(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
             run_program(rec, inner, word[6:])
     for name in _MAKE_VARIABLE.findall("\n".join(texts)):
         state.environment[name] = None
+    just = posixpath.basename(words[0]) == "just"
     for text in texts:
         recipe = [
             line.strip().lstrip("@-+")
             for line in re.sub(r"(?m)^(\S[^:=\n]*:[^;=\n]*);", r"\1\n\t", text).splitlines()
-            if line[:1] == "\t" or "$(shell" in line
+            if line[:1] == "\t" or "$(shell" in line or (just and line[:1] == " ")
         ]
         shells = re.findall(r"\$\(shell ([^\n]{0,1024})\)", text)
         program = "\n".join([*recipe, *shells])

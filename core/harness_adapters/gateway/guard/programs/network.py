@@ -130,6 +130,7 @@ _AFTER_UNKNOWN = re.compile(r".*[)`}]\.?|\$\w+\.?", re.DOTALL)
 def _curl(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
     name = posixpath.basename(words[0])
     hosts: list[str] = []
+    headers: list[str] = []
     sends = False
     rest = list(words[1:])
     while rest:
@@ -150,11 +151,12 @@ def _curl(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
         elif option in _CURL_HOSTS:
             hosts += [host for one in value.split(",") if (host := host_of_operand(one))]
         elif option in ("-H", "--header") and value.lower().startswith("host:"):
-            hosts += [host for host in (host_of_operand(value[5:].strip()),) if host]
+            headers += [host for host in (host_of_operand(value[5:].strip()),) if host]
         elif option in ("--connect-to", "--resolve"):
             # What is meant for one host goes to another.
             for host in value.split(":")[2:]:
-                rec.connect(host_of_operand(host), sends=True)
+                if not host.isdigit():
+                    rec.connect(host_of_operand(host), sends=not is_loopback(host))
         elif option in _DATA and (found := re.search(r"(?:^|=)[@<](.+)", value)):
             rec.read(state, found.group(1).partition(";")[0])
             sends = True
@@ -162,6 +164,8 @@ def _curl(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
             sends = sends or "$(" in value or "`" in value
     address = " ".join(word for word in words[1:] if "/" in word)
     sends = sends or any(map(_SEEMS_ANOTHER.match, words))
+    if not all(map(is_loopback, hosts)):  # of a server of one's own, a name tells which site
+        hosts += headers
     # ``--resolve NAME:PORT:127.0.0.1``: a name of this machine, for this call.
     local = {
         given.split(":")[0]
