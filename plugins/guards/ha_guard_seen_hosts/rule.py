@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from ipaddress import ip_address, ip_network
 from typing import ClassVar
 from urllib.parse import unquote
@@ -59,6 +60,7 @@ _REDIRECTS = re.compile(
 )
 
 
+_ENOUGH = 64  # findings, of which one is reported
 _OWN_NETWORKS = tuple(
     map(
         ip_network,
@@ -103,6 +105,8 @@ class SeenHosts:
         findings: list[Finding] = []
         at_most = Severity.BLOCK if ledger.is_task else Severity.FLAG
         for action in call.of(ConnectHost):
+            if len(findings) >= _ENOUGH:
+                break
             host = action.host.removeprefix("www.")
             if "$" in host or "`" in host:
                 findings.append(
@@ -165,11 +169,16 @@ class SeenHosts:
         if is_loopback(host) or host in ledger.hosts or f"www.{host}" in ledger.hosts:
             return True
         for allowed in (*ledger.policy.allowed_hosts, *self._allowed):
-            if fnmatchcase(host, tidy_host(allowed).removeprefix("www.")):
+            if fnmatchcase(host, _tidy(allowed)):
                 return True
         return any(
             host in site and any(other in ledger.hosts for other in site) for site in _SAME_SITE
         )
+
+
+@lru_cache(1024)
+def _tidy(pattern: str) -> str:
+    return tidy_host(pattern).removeprefix("www.")
 
 
 def _is_number(host: str) -> bool:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 
 _MAX_TEXT = 64 * 1024
-_MAX_CODE = 32 * 1024
+_MAX_CODE = 24 * 1024
 _MAX_PAIRS = 512
 _LITERAL = r"(-?\d[\d_.]{0,40}+|[bru]?'(?:[^'\\\n]|\\.){0,200}'|[bru]?\"(?:[^\"\\\n]|\\.){0,200}\")"
 _RESULT = (

@@ -15,7 +15,7 @@ from harness_adapters.gateway.guard.state import State
 
 #: The first word of the command that stands for such a prompt; the second is its text.
 AGENT = "(agent)"
-_MAX_TEXT = 10 * 1024
+_MAX_TEXT = 8 * 1024
 _MAX_ORDERS = 64
 _GRADERS_TESTS = "/tests"  # where most graders keep theirs
 _BEFORE = 60  # characters before a verb in which it may be taken back

@@ -75,7 +75,7 @@ def _make(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
             for line in re.sub(r"(?m)^(\S[^:=\n]*:[^;=\n]*);", r"\1\n\t", text).splitlines()
             if line[:1] == "\t" or "$(shell" in line or (just and line[:1] == " ")
         ]
-        shells = re.findall(r"\$\(shell ([^\n]{0,1024})\)", text)
+        shells = re.findall(r"\$\(shell ([^\n]{0,512})\)", text)
         program = "\n".join([*recipe, *shells])
         for name, value in _MAKE_ASSIGNMENT.findall(text)[:_MAX_SCRIPTS]:
             program = program.replace(f"$({name})", value).replace(f"${{{name}}}", value)
