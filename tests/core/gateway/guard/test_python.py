@@ -82,3 +82,24 @@ def test_what_cannot_be_read_is_reported_as_it_stands(does: Does, program: str) 
 
 def test_warnings_of_the_program_are_not_ours(does: Does) -> None:
     assert does("execute_code", code="x = '\\d'\nopen('a')") == [("read", "/work/a")]
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "'https://host.example/' + name",
+        "f'https://host.example/{name}/x'",
+        "'https://host.example/%s' % name",
+        "'/'.join(['https://host.example', name])",
+        "base + '/v1/' + name",
+    ],
+)
+def test_the_host_of_an_address_that_is_told_in_part(does: Does, address: str) -> None:
+    code = f"import requests\nbase = 'https://host.example'\nrequests.get({address})"
+    found = does("code", code=code)
+    assert ("connect", "host.example") in found
+
+
+@pytest.mark.parametrize("address", ["'https://' + name", "f'{base}/x'", "'see ' + name"])
+def test_an_address_that_is_not_told_is_none(does: Does, address: str) -> None:
+    assert not does("code", code=f"import requests\nrequests.get({address})")

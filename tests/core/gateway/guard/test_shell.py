@@ -93,6 +93,13 @@ SECRET = ("read", "/tests/x")
         "some-tool --input /tests/x",
         "cat /proc/self/root/tests/x",
         "git diff --no-index /tests/x y",
+        # A variable after another one, in a string and in a here-document.
+        'a=-n; b=/tests/x; bash -c "cat $a $b"',
+        'a=cat; b=/tests/x; eval "$a  $b"',
+        "a=cat b=/tests/x; sh <<E\n$a $b\nE",
+        "a=cat b=/tests/x; sh <<E\n$a ${b}\nE",
+        "python3 -c \"import subprocess; subprocess.run(['cat', '/tests/x' + ''])\"",
+        "python3 -c \"open('/tests/x' if y else '')\"",
     ],
 )
 def test_reads_are_found_behind_every_disguise(shell: Shell, command: str) -> None:
@@ -252,3 +259,15 @@ def test_persistent_shell_keeps_folder_and_variables(ledger: Ledger) -> None:
     ledger.cwd, ledger.variables = "/work", {}
     reads("cd /; D=tests")
     assert "/tests/x" not in reads("cat $D/x")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        'echo \'cat "$(dirname "$0")"/../tests/x\' > sub/a.sh; bash sub/a.sh',
+        'echo \'cat "$(dirname "$0")"/../tests/x\' > /bin/a.sh; bash /bin/a.sh',
+        'echo \'cat "$(dirname "${BASH_SOURCE[0]}")"/../tests/x\' > /bin/a.sh; . /bin/a.sh',
+    ],
+)
+def test_a_script_knows_where_it_lies(shell: Shell, command: str) -> None:
+    assert (SECRET in shell(command)) is ("> /bin" in command)
