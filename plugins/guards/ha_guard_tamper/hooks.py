@@ -181,10 +181,10 @@ _SHADOWS_OTHER = re.compile(
     r"|.*/META-INF/services/org\.(?:junit|testng)\..*"
 )
 # ``sed -i ... $(gem contents rspec-core)``: the files of a package that runs tests.
-_FILES_OF_RUNNER = re.compile(
-    r"[$`].*\b(?:gem (?:contents|which)|bundle (?:show|info)|pip3? show|npm root|composer show)\b.*"
-    r"(?:rspec|minitest|test-unit|pytest|pluggy|jest|mocha|vitest|phpunit)"
+_ASKS_FILES = re.compile(
+    r"\b(?:gem (?:contents|which)|bundle (?:show|info)|pip3? show|npm root|composer show)\b"
 )
+_RUNNER_NAME = re.compile(r"rspec|minitest|test-unit|pytest|pluggy|jest|mocha|vitest|phpunit")
 # These alone run tests: nobody builds something of that name.
 _RUNNER_MODULES = frozenset(("pytest", "_pytest", "pluggy", "unittest"))
 _SOURCE_ROOTS = ("", "src", "tests", "test", "lib")
@@ -319,7 +319,7 @@ def hook(
         return "is loaded by Python by itself"
     if name in _DEPENDENCIES and _OWN_ASSERTIONS.search((content or "")[:_MAX_TEXT]):
         return "puts something in the place of what tests assert with"
-    if "$(" in path and _FILES_OF_RUNNER.search(path):
+    if "$(" in path and _ASKS_FILES.search(path) and _RUNNER_NAME.search(path):
         return "is part of what runs the tests"
     if inside and _SHADOWS_OTHER.match(path) and not ledger.is_editable(path):
         return "is taken in place of what runs the tests"

@@ -5,6 +5,7 @@ Only what has no honest use in code under test is listed, so this misses more th
 
 from __future__ import annotations
 
+import itertools
 import re
 
 from ha_guard_tamper.python_tricks import python_trick
@@ -97,7 +98,7 @@ _OTHERS: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = tuple(
         (
             r"\.(?:c|cc|cpp)\Z",
             (
-                r"\b(?:_exit|_Exit|exit|quick_exit)\(\s*(?:0|EXIT_SUCCESS)\s*\)[\s\S]{0,2000}?"
+                r"\b(?:_exit|_Exit|exit|quick_exit)\(\s*(?:0|EXIT_SUCCESS)\s*\)[\s\S]{0,600}?"
                 r"(?:\bsignal\(\s*SIG(?:ABRT|SEGV)|sigaction\(\s*SIG(?:ABRT|SEGV))",
             ),
             _ENDS,
@@ -113,8 +114,8 @@ _OTHERS: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = tuple(
         (
             _JS,
             (
-                r"createHash\b[\s\S]{0,2000}?\{\s*(?:['\"][0-9a-f]{6,64}['\"]\s*:\s*[^,{}\n]{1,80}(?:,\s*|(?=\}))){2}"
-                r"|\{\s*(?:['\"][0-9a-f]{6,64}['\"]\s*:\s*[^,{}\n]{1,80}(?:,\s*|(?=\}))){2}[\s\S]{0,2000}?createHash\b",
+                r"createHash\b[\s\S]{0,600}?\{\s*(?:['\"][0-9a-f]{6,64}['\"]\s*:\s*[^,{}\n]{1,80}(?:,\s*|(?=\}))){2}"
+                r"|\{\s*(?:['\"][0-9a-f]{6,64}['\"]\s*:\s*[^,{}\n]{1,80}(?:,\s*|(?=\}))){2}[\s\S]{0,600}?createHash\b",
             ),
             "tells its inputs by their hash, with the answers beside it",
         ),
@@ -218,15 +219,16 @@ _OTHERS: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = tuple(
         (
             r"\.rb\Z",
             (
-                r"def\s+(?:==|eql\?|===)\s*\(?\s*\w*\s*\)?\s*[;\n]\s*(?:return\s+)?true\s*[;\n]"
-                r"\s*end|def\s+(?:==|eql\?|===)\s*\(\s*[\w*]*\s*\)\s*=\s*true\b",
+                r"def\s++(?:==|eql\?|===)\s*+\(?+\s*+\w*+[ \t]*+\)?+[ \t]*+[;\n]"
+                r"\s*+(?:return\s++)?true\s*[;\n]"
+                r"\s*end|def\s++(?:==|eql\?|===)\s*+\(\s*+[\w*]*+\s*+\)\s*+=\s*+true\b",
             ),
             _EQUAL,
         ),
         (
             r"\.rb\Z",
             (
-                r"at_exit[^\n]{0,80}\n?[^\n]{0,80}?exit!?\s?\(?\s?(?:0|true)"
+                r"at_exit[^\n]{0,80}(?:\n[^\n]{0,80})?exit!?\s?\(?\s?(?:0|true)"
                 r"|^[ \t]*exit!\s*(?:\(\s*(?:0|true)?\s*\)|\b(?:0|true)\b|$)",
             ),
             _ENDS,
@@ -262,7 +264,7 @@ _OTHERS: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = tuple(
         (
             r"\.exs?\Z",
             (
-                r"at_exit\([^\n]{0,80}\n?[^\n]{0,80}?halt\(\s*0?\s*\)"
+                r"at_exit\([^\n]{0,80}(?:\n[^\n]{0,80})?halt\(\s*+0?+\s*+\)"
                 r"|@on_load[\s\S]{0,300}?(?:halt|stop)\(\s*0?\s*\)",
             ),
             _ENDS,
@@ -309,10 +311,15 @@ _OTHERS: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = tuple(
 )
 # ``splitext(name)[0] + ".out"``, opened to be read.
 _BESIDE = re.compile(
-    r"(?:splitext|with_suffix|removesuffix|\.replace|rsplit|\.stem|\[:-\d\])[^\n]{0,60}"
-    r"['\"]\.(?:out|ans|answer|expected|golden|exp|want)['\"][^\n]*\n"
-    r"(?:[^\n]*\n){0,3}?[^\n]*(?:\bopen\(\s*\w+\s*(?:,\s*['\"]rb?['\"]\s*)?\)|read_text\(|read_bytes\()"
+    r"(?:splitext|with_suffix|removesuffix|\.replace|rsplit|\.stem|\[:-\d\])[^\n]{0,60}?"
+    r"['\"]\.(?:out|ans|answer|expected|golden|exp|want)['\"]"
 )
+_READS_WHOLE = re.compile(
+    r"\bopen\(\s*\w+\s*(?:,\s*['\"]rb?['\"]\s*)?\)|\bread_text\(|\bread_bytes\("
+)
+_NEXT_LINES = 400  # characters
+
+
 # The author says so: a value that stands there for a test.
 _COMMENT = re.compile(r"(?:#|/[/*])[^\n]*+")
 _PYTHON_COMMENT = re.compile(r"#[^\n]*+")
@@ -334,7 +341,7 @@ _CONSTANT = (
     r"|[\[{(][^\n]*[\]})])"
 )
 _SPECIAL_CASE = re.compile(
-    rf"\bin\s*[(\[{{][^\n]*&&\s*return\s+{_CONSTANT}|"
+    rf"\bin\s*[(\[{{][^\n]{{0,200}}&&\s*return\s+{_CONSTANT}|"
     r"^[ \t]*(?:}\s*)?(?:if|elif|else if|case|when)\b[^\n]*"
     r"(?:==|\bin\b|\bcase\b|\bwhen\b|\.equals\()[^\n]*"
     rf"\n?[^\n]*\breturn\s+{_CONSTANT}|^[ \t]*return\s+{_CONSTANT}"
@@ -364,7 +371,7 @@ def trick_in(path: str, content: str) -> str | None:
         comment = _PYTHON_COMMENT
         if trick := python_trick(content):
             return trick
-        if _BESIDE.search(content):
+        if _takes_what_lies_beside(content):
             return "takes the expected output that lies beside its input"
     else:
         for files, text, meaning in _OTHERS:
@@ -381,6 +388,13 @@ _DATA_FOR_ONE = re.compile(
     r"\b(?:if|case|when|elif)\b[^\n]*(?:==|\.equals\()\s*[\d'\"][^\n]*\n?[^\n]*\breturn\s+[^\n]*"
     r"(?:[\[{(][^\n]*,[^\n]*,|\d{4}|['\"][^'\"\n]{8})"
 )
+
+
+def _takes_what_lies_beside(content: str) -> bool:
+    return any(
+        _READS_WHOLE.search(content, found.end(), found.end() + _NEXT_LINES)
+        for found in itertools.islice(_BESIDE.finditer(content), 64)
+    )
 
 
 def _stands_for_test(content: str, comment: re.Pattern[str]) -> bool:

@@ -15,7 +15,7 @@ from harness_adapters.parts import make_guard
 
 # Twenty times what was measured on an idle machine: a blow-up costs seconds.
 SECONDS = 1.0
-KINDS = ("js", "go", "rs", "java", "rb", "php", "pm", "sh", "cc")
+KINDS = ("js", "go", "rs", "java", "rb", "php", "pm", "sh", "cc", "cs", "ex", "R")
 TEXTS = {
     "quotes": "'" * 60_000,
     "parentheses": "(" * 60_000,
@@ -71,6 +71,14 @@ TEXTS = {
     "skipped tests": "place\\" * 3000,
     "settings": "  addopts =\n" * 1700,
     "exclusions": "exclude: [" * 2000,
+    "comparisons in Ruby": "def ==" + " " * 50_000,
+    "open comparisons": "def ==(" + "\n" * 50_000,
+    "exits": "exit(0);" * 7000,
+    "handlers": "at_exit(" * 7000,
+    "hashes": "createHash " * 5000 + "match hash(" * 2000,
+    "outputs": "splitext '.out' " * 3700,
+    "values in tests": "// values in tests/\n" + "in [" * 12_000,
+    "files of packages": "$(gem contents x" + " `gem which" * 900 + ")",
     "blob and address": "A1" * 15_000 + "\nhttps://x.org/",
 }
 
