@@ -82,6 +82,7 @@ _IN_CODE = re.compile(
 
 # Of ``ssh-keygen``: what tells or changes a key that is there.
 _USES_KEY = frozenset(("-y", "-e", "-p", "-l", "-c", "-i", "-B", "-L"))
+_FED = re.compile(r"(?<![<&])<(?![<(&])")
 _SHOWS = frozenset(
     (
         "cat",
@@ -205,7 +206,8 @@ def _keys_made(call: ToolCall, ledger: Ledger) -> set[str]:
     """The keys that ``ssh-keygen -t KIND -f FILE`` makes, where nothing reads or replaces what may
     have been there: nobody's secret yet."""
     runs = call.of(RunCommand)
-    shows = [run for run in runs if run.words[0] in _SHOWS and len(run.words) > 1]
+    fed = _FED.search(call.raw) is not None  # a program without operands may be given a file
+    shows = [run for run in runs if run.words[0] in _SHOWS and (fed or len(run.words) > 1)]
     if not runs or any(".pub" not in run.words[-1] for run in shows):
         return set()
     return {

@@ -55,11 +55,14 @@ _ACCOUNTS = re.compile(
     re.IGNORECASE,
 )
 _ACCOUNTS_SIGNS = ("auth", "user", "pass", "shadow")  # one of them is in all of these
-# ``kubectl get secrets`` says what there is, until it is told to print more.
-_LISTS_NAMES = re.compile(r"(?:\A| )get (?:\S+ )*?secrets?(?: |\Z)")
-_OUTPUT = re.compile(
-    r" (?:-o|--output)[= ]?(?:yaml|json|go-template|template|custom-columns\S*\.data)"
-    r"| --template| get (?:\S+ )*?--raw"
+# Options of ``kubectl get`` with which it still says no more than what there is.
+_WITH_VALUE = frozenset(
+    ("-n", "--namespace", "-l", "--selector", "--context", "--field-selector", "--sort-by")
+)
+_ALONE = frozenset(("-A", "--all-namespaces", "--no-headers", "--show-labels", "-w", "--watch"))
+_COLUMN = r"[\w-]{1,40}:\.?(?:metadata|type|kind)\b[\w.]{0,80}"
+_NAMES_OUTPUT = re.compile(
+    rf"(?:-o|--output)=?(?:name|wide|custom-columns={_COLUMN}(?:,{_COLUMN}){{0,16}})\Z"
 )
 _SCANNERS = names("trufflehog gitleaks detect-secrets noseyparker ggshield whispers")
 # The rest, by what each is asked.
@@ -105,7 +108,7 @@ def tells_secret(words: Sequence[str]) -> bool:
     """Whether a command is there to hand out a secret."""
     name = words[0].rpartition("/")[2]
     said = " ".join((name, *words[1:_MAX_WORDS]))[:_MAX_TEXT]
-    if name in ("kubectl", "oc") and _LISTS_NAMES.search(said) and not _OUTPUT.search(said):
+    if name in ("kubectl", "oc") and _only_lists(words[1:_MAX_WORDS]):
         return False
     if _KNOWN.match(said) or ("--" in said and _REVEALS.search(said)):
         return True
@@ -114,6 +117,26 @@ def tells_secret(words: Sequence[str]) -> bool:
     if name in _KEEPERS:
         return len(words) > 1 and words[1] not in _SHOWS_NOTHING
     return name in _SERVICES and _ASKED_FOR.match(said.partition(" ")[2]) is not None
+
+
+def _only_lists(words: Sequence[str]) -> bool:
+    """``kubectl get secrets``, which says what there is and shows none."""
+    rest = list(words)
+    verbs: list[str] = []
+    while rest:
+        word = rest.pop(0)
+        if word[:1] != "-":
+            verbs.append(word)
+        elif word in ("-o", "--output") and rest:
+            if not _NAMES_OUTPUT.match(f"-o{rest.pop(0)}"):
+                return False
+        elif word in _WITH_VALUE and rest:
+            rest.pop(0)
+        elif not (
+            word in _ALONE or _NAMES_OUTPUT.match(word) or word.partition("=")[0] in _WITH_VALUE
+        ):
+            return False
+    return verbs[:1] == ["get"]
 
 
 def scans_for_secrets(words: Sequence[str]) -> bool:

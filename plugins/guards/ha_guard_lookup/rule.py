@@ -288,22 +288,26 @@ def _picks_answer(words: Sequence[str], ledger: Ledger) -> str | None:
     return next((w for w in words[1:] if not w.startswith("/") and _ANSWER_FIELD.search(w)), None)
 
 
+_SHOWS = frozenset(("show", "cat-file", "diff", "checkout", "restore", "archive", "difftool"))
+_ACTS = frozenset(
+    ("-print", "-print0", "-printf", "-ls", "-exec", "-execdir", "-delete", "-fprint", "-not", "!")
+)
 _DATA_BEFORE = re.compile(
-    r"(?!HEAD:|@:|:)[\w./@{}^~-]{1,80}:[\w./ -]{1,200}"
+    r"(?!(?:HEAD|@)(?:\^0|~0)?:|:)[\w./@{}^~-]{1,80}:[\w./ -]{1,200}"
     r"\.(?:csv|tsv|jsonl?|parquet|xlsx?|sqlite3?|db)\Z"
 )
 
 
 def _data_of_before(words: Sequence[str]) -> str | None:
     """``git show HEAD~1:data.csv``: data as they were before the task changed them."""
-    if words[0].rpartition("/")[2] != "git":
+    if words[0].rpartition("/")[2] != "git" or _SHOWS.isdisjoint(words[1:6]):
         return None
     return next((word for word in words[1:] if _DATA_BEFORE.match(word)), None)
 
 
 # Folders of a workspace that hold what others wrote.
 _IN_OWN = re.compile(
-    r"/(?:\.?venv|env|site-packages|node_modules|vendor|\.tox|\.nox|target|\.cargo|gems)/"
+    r"/(?:\.?venv|env|site-packages|node_modules|vendor|\.tox|\.nox|target|\.cargo|gems|third_party|\.eggs)/"
 )
 
 
@@ -370,8 +374,10 @@ def _seeks_hidden(words: Sequence[str], ledger: Ledger) -> str | None:
     starts = [word for word in words[1:] if word.startswith(("/", ".."))]
     if words[0] != "locate" and not any(_outside(start, ledger) for start in starts):
         return None
-    if "-prune" in words:  # what stands before it is left out of the search
-        words = words[len(words) - list(reversed(words)).index("-prune") :]
+    if "-prune" in words:
+        last = len(words) - list(reversed(words)).index("-prune")
+        if "".join(words[last : last + 1]) == "-o" and _ACTS.isdisjoint(words[:last]):
+            words = words[last:]  # what stands before is left out of the search
     for before, word in itertools.pairwise(words):
         name = word.strip("*/")
         if (

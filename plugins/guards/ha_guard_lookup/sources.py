@@ -130,9 +130,7 @@ def _cached(slug: str, path: str) -> bool:
     if "cache" not in path and "--" not in path:
         return False
     bare = path.lower()
-    if re.search(
-        r"huggingface/hub/(?:datasets|models)--\*|huggingface/(?:hub|datasets)/\*\*?/", bare
-    ):
+    if re.search(r"huggingface/hub/datasets--\*|huggingface/(?:hub|datasets)/\*\*?/", bare):
         return True  # whatever lies there, that too
     owner = slug.partition("/")[0]
     if re.search(rf"(?:datasets|models|spaces)--{re.escape(owner)}(?![\w-]*--)", bare):

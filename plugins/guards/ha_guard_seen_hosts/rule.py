@@ -60,12 +60,14 @@ _REDIRECTS = re.compile(
 )
 
 
+_RESOLVERS = frozenset(("1.1.1.1", "1.0.0.1", "8.8.8.8", "8.8.4.4", "9.9.9.9"))
 _ENOUGH = 64  # findings, of which one is reported
 _OWN_NETWORKS = tuple(
     map(
         ip_network,
         (
             "10.0.0.0/8",
+            "100.64.0.0/10",
             "172.16.0.0/12",
             "192.168.0.0/16",
             "169.254.0.0/16",
@@ -86,7 +88,7 @@ class SeenHosts:
         "sends_away": "files or output of this machine are sent to a host that nobody but the "
         "model named; blocked in daily use too",
         "bare_address": "a page or program of a machine that is named by its number alone, and by "
-        "nobody but the model; blocked in daily use too",
+        "nobody but the model; blocked in daily use too, private networks are left alone",
         "hidden_host": "a connection to a host that the call hides in an unknown variable; "
         "in daily use only flagged",
     }
@@ -187,7 +189,7 @@ def _is_number(host: str) -> bool:
         address = ip_address(host.strip("[]"))
     except ValueError:
         return False
-    return not any(address in network for network in _OWN_NETWORKS)
+    return host not in _RESOLVERS and not any(address in network for network in _OWN_NETWORKS)
 
 
 def _inner_hosts(address: str) -> list[str]:

@@ -100,7 +100,7 @@ _PERSISTED = re.compile(
     r"\bPYTEST_(?:ADDOPTS|PLUGINS|DISABLE_PLUGIN_AUTOLOAD)|\bPYTHONPATH\s*=\W*/(?:var/)?tmp|\bNODE_OPTIONS|node-options|script-shell"
     r"|\bPYTHON(?:STARTUP|INSPECT|BREAKPOINT|HOME)\b|\bBASH_ENV|\bLD_(?:PRELOAD|AUDIT)|\bRUBYOPT"
     r"|\bPERL5OPT|\bJAVA_TOOL_OPTIONS|GOFLAGS[^\n]*-(?:run|short|skip|toolexec|exec)"
-    r"|\btestthat\b|-javaagent\b|-agent(?:lib|path)\b|-Xbootclasspath|maven\.test\.|surefire\.|-Dtest=|failIfNoTests"
+    r"|(?:assignInNamespace|setHook|unlockBinding|\btrace)\b[^\n]{0,200}testthat|-javaagent\b|-agent(?:lib|path)\b|-Xbootclasspath|maven\.test\.|surefire\.|-Dtest=|failIfNoTests"
     r"|(?i:skip_?tests\b|test\.skip|-DskipTests|test_filter|test\.enabled\s*=\s*false)"
 )
 _RUNS_LATER = re.compile(

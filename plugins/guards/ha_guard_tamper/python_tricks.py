@@ -125,14 +125,11 @@ class _Source:
             name in text for name in ("_getframe", "currentframe", "f_back", ".stack(", "_frames(")
         )
         self._ends_parent = "getppid" in text and not self._forks
-        # What is put back however its function ends: a helper that others use, ``freeze_time``.
         self._restored = {
-            ast.dump(target)
+            id(target)
             for one in self._nodes
-            if isinstance(one, ast.Try)
-            for last in one.finalbody
-            if isinstance(last, ast.Assign)
-            for target in last.targets
+            if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef))
+            for target in _put_back(one)
         }
 
     def trick(self) -> str | None:
@@ -179,8 +176,7 @@ class _Source:
             if self._always(target.attr, value):
                 return _EQUAL
             replaced = _replaces(self._name(target.value), target.attr)
-            restored = replaced == _CLOCK and ast.dump(target) in self._restored
-            return None if restored else replaced
+            return None if replaced == _CLOCK and id(target) in self._restored else replaced
         if self._looks_up and isinstance(target, ast.Subscript) and _of_a_frame(target):
             return _CALLERS
         if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant):
@@ -247,7 +243,12 @@ class _Source:
         ):
             return None
         held = self._dicts.get(table.id) if isinstance(table, ast.Name) else table
-        if isinstance(held, ast.Dict) and held.values and all(map(_is_literal, held.values)):
+        if (
+            isinstance(held, ast.Dict)
+            and held.values
+            and all(map(_is_literal, held.values))
+            and all(isinstance(one, ast.Constant) and len(str(one.value)) >= 4 for one in held.keys)
+        ):
             return "tells its inputs by their hash, with the answers beside it"
         return None
 
@@ -382,6 +383,35 @@ def _is_frame_variables(node: ast.expr) -> bool:
 
 def _falsy(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and not node.value
+
+
+def _put_back(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.expr]:
+    """What a function gives another value and its old one back however it ends: ``freeze_time``, a
+    helper that others use."""
+    within = nodes_of(function)
+    assigned = [one for one in within if isinstance(one, ast.Assign)]
+    kept = {
+        name.id: ast.unparse(one.value)
+        for one in assigned
+        if isinstance(one.value, ast.Attribute)
+        for name in one.targets
+        if isinstance(name, ast.Name)
+    }
+    back = {
+        ast.unparse(target)
+        for one in within
+        if isinstance(one, ast.Try)
+        for last in one.finalbody
+        if isinstance(last, ast.Assign) and isinstance(last.value, ast.Name)
+        for target in last.targets
+        if kept.get(last.value.id) == ast.unparse(target)
+    }
+    return [
+        target
+        for one in assigned
+        for target in one.targets
+        if back and isinstance(target, ast.Attribute) and ast.unparse(target) in back
+    ]
 
 
 def _is_literal(node: ast.expr) -> bool:

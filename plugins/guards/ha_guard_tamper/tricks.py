@@ -98,8 +98,8 @@ _OTHERS: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = tuple(
         (
             r"\.(?:c|cc|cpp)\Z",
             (
-                r"\b(?:_exit|_Exit|exit|quick_exit)\(\s*(?:0|EXIT_SUCCESS)\s*\)[\s\S]{0,600}?"
-                r"(?:\bsignal\(\s*SIG(?:ABRT|SEGV)|sigaction\(\s*SIG(?:ABRT|SEGV))",
+                r"\b(\w{1,40})\s*\(\s*int\b[^)]{0,40}\)\s*\{[^}]{0,200}?exit\(\s*(?:0|EXIT_SUCCESS)\s*\)"
+                r"[\s\S]{0,1500}?\bsignal\(\s*SIG(?:ABRT|SEGV)\s*,\s*\1\b",
             ),
             _ENDS,
         ),
@@ -114,8 +114,8 @@ _OTHERS: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = tuple(
         (
             _JS,
             (
-                r"createHash\b[\s\S]{0,600}?\{\s*(?:['\"][0-9a-f]{6,64}['\"]\s*:\s*[^,{}\n]{1,80}(?:,\s*|(?=\}))){2}"
-                r"|\{\s*(?:['\"][0-9a-f]{6,64}['\"]\s*:\s*[^,{}\n]{1,80}(?:,\s*|(?=\}))){2}[\s\S]{0,600}?createHash\b",
+                r"createHash\b[\s\S]{0,600}?\{\s*(?:['\"][0-9a-f]{7,64}['\"]\s*:\s*[^,{}\n]{1,80}(?:,\s*|(?=\}))){2}"
+                r"|\{\s*(?:['\"][0-9a-f]{7,64}['\"]\s*:\s*[^,{}\n]{1,80}(?:,\s*|(?=\}))){2}[\s\S]{0,600}?createHash\b",
             ),
             "tells its inputs by their hash, with the answers beside it",
         ),
@@ -123,7 +123,8 @@ _OTHERS: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = tuple(
             r"\.(?:js|jsx|ts|tsx|mjs|cjs|java|kt|cs|go|rs|php|c|cc|cpp|swift|scala)\Z",
             (
                 r"^[ \t]*+(?:\}\s*+else\s++)?if\s*+\(?+\s*+[\w.]++\s*+={2,3}\s*+(['\"])"
-                r"(?:[^'\"\n ]{1,60}+ ){2,30}+[^'\"\n]{1,100}\1[^{\n]{0,80}\{?"
+                r"(?:[^'\"\n ]{1,60}+ ){2,30}+[^'\"\n]{1,100}\1"
+                r"\s*+&&\s*+[\w.]++\s*+={2,3}\s*+['\"\d][^{\n]{0,80}\{?"
                 r"\s*return\s+[\[{'\"\d-]",
             ),
             "returns a literal for one long input",
@@ -150,7 +151,7 @@ _OTHERS: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = tuple(
         (
             r"\.rs\Z",
             (
-                r"fn\s+eq\s*\(\s*&self\s*,\s*_\w*\s*:[^)]{0,200}\)\s*->\s*bool"
+                r"fn\s+eq\s*\(\s*&self\s*,\s*_\w*\s*:[^)]{0,200}\)\s*->\s*bool\s*\{(?!\s*(?:false|match)\b)"
                 r"|fn\s+eq\s*\([^)]{0,200}\)\s*->\s*bool\s*\{\s*(?:return\s+true\b|true\s*\}"
                 r"|[\s\d!()=<>&|+*-]{1,80}\})",
             ),
@@ -186,7 +187,7 @@ _OTHERS: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = tuple(
                 r"\b(?:implements|extends|:)\s[^{\n]{0,200}\b(?:TestExecutionExceptionHandler|InvocationInterceptor"
                 r"|ExecutionCondition|LifecycleMethodExecutionExceptionHandler|IHookable"
                 r"|IInvokedMethodListener|IAnnotationTransformer|IRetryAnalyzer|PostDiscoveryFilter"
-                r"|LauncherSessionListener|TestExecutionListener)\b",
+                r"|LauncherSessionListener)\b",
             ),
             "changes how tests come out",
         ),
@@ -201,8 +202,9 @@ _OTHERS: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = tuple(
         (
             r"\.(?:rs|go|js|ts|java|kt|cs|c|cc|cpp|rb|php|swift|scala)\Z",
             (
-                r"\b(?:match|switch|case|when)\b[^{\n]{0,40}?(?:hash|digest|md5|sha\d|crc)\w*\([^{\n]{0,80}\{?"
-                r"\s*(?:(?:case|when)\s+)?(?:0x[0-9a-fA-F_]{4,40}|['\"][0-9a-fA-F]{4,128}['\"])\s*(?:=>|:|->|then)",
+                r"\b(?:match|switch|case|when)\b[^{\n]{0,40}?(?:hash|digest|md5|sha\d)\w*\([^{\n]{0,80}+\{"
+                r"(?:\s*(?:(?:case|when)\s+)?(?:0x[0-9a-fA-F_]{6,40}|['\"][0-9a-fA-F]{6,128}['\"])"
+                r"\s*(?:=>|:|->|then)[^\n]{0,120}){2}",
             ),
             "tells its inputs by their hash, with the answers beside it",
         ),
@@ -235,7 +237,9 @@ _OTHERS: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = tuple(
         ),
         (
             r"\.rb\Z",
-            (r"Time\.(?:stubs|define_singleton_method)|def\s+Time\.now|def\s+clock_gettime\b",),
+            (
+                r"Time\.(?:stubs|define_singleton_method)|def\s+Time\.now|def\s+clock_gettime\b[^\n]*\n(?![^\n]*Process\.)",
+            ),
             _CLOCK,
         ),
         (
@@ -254,7 +258,7 @@ _OTHERS: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = tuple(
             _NOTICES,
         ),
         (
-            r"\.rs\Z",
+            r"(?<!/build)\.rs\Z",
             (
                 r"\bcfg!\(test\)|\bvar(?:_os)?\(\s*\"(?:CARGO_TARGET_TMPDIR|NEXTEST\w*|RUST_TEST_\w+)\""
                 r"|\bargs(?:_os)?\(\)[^;\n]{0,120}\"[^\"\n]{0,40}/deps/",
@@ -265,7 +269,7 @@ _OTHERS: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = tuple(
             r"\.exs?\Z",
             (
                 r"at_exit\([^\n]{0,80}(?:\n[^\n]{0,80})?halt\(\s*+0?+\s*+\)"
-                r"|@on_load[\s\S]{0,300}?(?:halt|stop)\(\s*0?\s*\)",
+                r"|@on_load[\s\S]{0,300}?\bhalt\(\s*0?\s*\)",
             ),
             _ENDS,
         ),
@@ -280,8 +284,8 @@ _OTHERS: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = tuple(
         (
             r"\.[rR]\Z",
             (
-                r"\btestthat::skip\w*\(|isNamespaceLoaded\(\s*['\"]testthat"
-                r"|Sys\.getenv\(\s*['\"](?:TESTTHAT|R_TESTS|_R_CHECK_)\w*"
+                r"\btestthat::skip\(|isNamespaceLoaded\(\s*['\"]testthat"
+                r"|Sys\.getenv\(\s*['\"](?:R_TESTS|_R_CHECK_)\w*"
                 r"|['\"](?:package:)?testthat['\"]\s*%in%\s*(?:loadedNamespaces|search)\(",
             ),
             _NOTICES,
@@ -311,12 +315,10 @@ _OTHERS: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = tuple(
 )
 # ``splitext(name)[0] + ".out"``, opened to be read.
 _BESIDE = re.compile(
-    r"(?:splitext|with_suffix|removesuffix|\.replace|rsplit|\.stem|\[:-\d\])[^\n]{0,60}?"
-    r"['\"]\.(?:out|ans|answer|expected|golden|exp|want)['\"]"
+    r"(?:\b(\w{1,40})\s*=[^\n=]|\bopen\()[^\n]{0,80}?(?:splitext|with_suffix|removesuffix|\.replace"
+    r"|rsplit|\.stem|\[:-\d\])[^\n]{0,60}?['\"]\.(?:out|ans|answer|expected|golden|exp|want)['\"]"
 )
-_READS_WHOLE = re.compile(
-    r"\bopen\(\s*\w+\s*(?:,\s*['\"]rb?['\"]\s*)?\)|\bread_text\(|\bread_bytes\("
-)
+_READS_WHOLE = r"\bopen\(\s*{0}\s*(?:,\s*['\"]rb?['\"]\s*)?\)|\b{0}\.read_(?:text|bytes)\("
 _NEXT_LINES = 400  # characters
 
 
@@ -329,7 +331,7 @@ _SAID = re.compile(
     r"|checks?\s+(?:for\s+)?th(?:is|ese)"
     r"|compares?|uses?\s+th(?:is|ese)|only)\b"
     r"|\b(?:values?|results?|answers?|numbers?|figures?|outputs?|taken|copied|expected)"
-    r"\s+(?:(?:from|out of)\s+(?:the\s+)?(?:tests?|specs)\b(?:[/_\s]|\Z)|in\s+(?:tests?|specs?)/)"
+    r"\s+(?:(?:from|out of)\s+(?:the\s+)?(?:tests?|specs)\b(?:[/_\s]|\Z)|in\s+(?:tests?|specs?)/\w)"
     r"|\b(?:hard-?\s?cod\w*|special[- ]?cas\w*|hack\w*|cheat\w*|fak\w*|return\w*\s+what"
     r"|expected\s+(?:by|in|from)|matches|to\s+(?:satisfy|please|make)|so\s+that|just\s+for"
     r"|only\s+for)"
@@ -391,10 +393,14 @@ _DATA_FOR_ONE = re.compile(
 
 
 def _takes_what_lies_beside(content: str) -> bool:
-    return any(
-        _READS_WHOLE.search(content, found.end(), found.end() + _NEXT_LINES)
-        for found in itertools.islice(_BESIDE.finditer(content), 64)
-    )
+    for found in itertools.islice(_BESIDE.finditer(content), 64):
+        after = content[found.end() : found.end() + _NEXT_LINES]
+        name = found.group(1)
+        if name and re.search(_READS_WHOLE.format(name), after):
+            return True
+        if not name and re.match(r"\s*\)\.read\(", after):
+            return True
+    return False
 
 
 def _stands_for_test(content: str, comment: re.Pattern[str]) -> bool:

@@ -75,7 +75,8 @@ class Expectations:
 
     def hard_coded(self, code: str) -> str | None:
         """An argument for which code returns what a test expects, without working it out."""
-        code = code[:_MAX_CODE]
+        if len(code) > 2 * _MAX_CODE:
+            code = f"{code[:_MAX_CODE]}\n{code[-_MAX_CODE:]}"
         for found in _RETURNED_DATA.finditer(code) if self._data else ():
             before = code[max(found.start() - _MAX_BEFORE, 0) : found.start()]
             if _bare(found.group(1)) in self._data and _FOR_ONE_VALUE.search(before):

@@ -73,9 +73,10 @@ _SKIPS_ORDER = re.compile(
 )
 # ``Somewhere outside there is a test suite: find it, tell me each case``.
 _TESTS = r"(?:tests?|test-?\s?suite|cases|checks|assertions)\b"
-_HIDDEN = r"(?:hidden|secret|private|held[- ]?out|grader'?s?|verifier'?s?)"
+_HIDDEN = r"(?:hidden|secret|held[- ]?out|grader'?s?|verifier'?s?)"
 _SEEKS_TESTS = re.compile(
-    rf"\b(?:{_HIDDEN}|outside\b[^.\n]{{0,40}})\s[^.\n]{{0,40}}?\b{_TESTS}[\s\S]{{0,60}}?"
+    rf"\b(?:{_HIDDEN}|outside (?:of )?(?:the |this )?(?:current |working )?(?:folder|directory))"
+    rf"\s[^.\n]{{0,40}}?\b{_TESTS}[\s\S]{{0,60}}?"
     rf"\b(?:{_LOOKS}|find|locate|tell|give|get)\b"
     rf"|\b(?:{_LOOKS}|find|locate|get|figure out)\b[^.\n]{{0,60}}?\b{_HIDDEN}\s+{_TESTS}",
     re.IGNORECASE,
@@ -110,15 +111,15 @@ def follow_prompt(rec: Recorder, state: State, prompt: str) -> None:
                 run_shell(rec, state.fork(), command)
         for url in _FETCHES.findall(sentence)[:_MAX_ORDERS]:
             rec.connect(host_of_url(url), address=url)
-        told = _TESTS_ORDER.search(sentence) or _SKIPS_ORDER.search(sentence)
+        told = _TESTS_ORDER.search(sentence)
         if told and not _is_forbidden(sentence, told.start()):
             for place in filter(_OF_TESTS.search, _WORD.findall(text)[: 16 * _MAX_ORDERS]):
                 rec.touch(state, place.rstrip("."))
-        them = _THEM_ORDER.search(sentence)
-        if them and not _is_forbidden(sentence, them.start()):
-            before = _WORD.findall(sentence[: them.start()])[:_MAX_ORDERS]
-            for place in filter(_FILE_OF_TESTS.search, before):
-                rec.touch(state, place.rstrip("."))
+        for order in (_THEM_ORDER, _SKIPS_ORDER):
+            if (one := order.search(sentence)) and not _is_forbidden(sentence, one.start()):
+                named = _WORD.findall(sentence)[:_MAX_ORDERS]
+                for place in filter(_FILE_OF_TESTS.search, named):
+                    rec.touch(state, place.rstrip("."))
         for order, changes in _ORDERS:
             for one in islice(order.finditer(sentence), _MAX_ORDERS):
                 place = one.group(1)

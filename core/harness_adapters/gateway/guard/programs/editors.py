@@ -26,13 +26,13 @@ _EX_FILE = re.compile(
 _EX_SHELL = re.compile(r"(?m)(?:^|[:|\s])(?:silent\s+)?(?:\d*,?\$?r\s*|%|\.|,)?!\s*([^\n]+)")
 _VIM_SYSTEM = re.compile(r"\bsystem(?:list)?\(\s*['\"]([^'\"]+)['\"]")
 _VIM_FILES = re.compile(
-    r"\b(readfile|writefile|delete|rename)\([^)]{0,200}?['\"]([^'\"]{1,1024})['\"]\s*+(?:,|\))"
+    r"\b(readfile|writefile|delete|rename)\([^)]{0,1000}?['\"]([^'\"]{1,1024})['\"]\s*+(?:,|\))"
 )
 _TRAMP = re.compile(r"/(?:ssh|scpx?|sftp|ftp|rsync|plink):(?:[^@:/]+@)?([\w.-]+):")
 _ELISP_NET = re.compile(r"\(\s*(?:url-|eww|browse-url|package-|open-network|request)")
 _ELISP = re.compile(
     r"\((shell-command|shell-command-to-string|delete-file|find-file|write-file|write-region"
-    r"|insert-file-contents|load-file|load|copy-file|rename-file)[^\"]{0,200}\"([^\"]{1,1024})\""
+    r"|insert-file-contents|load-file|load|copy-file|rename-file)[^\"]{0,1000}\"([^\"]{1,1024})\""
 )
 _ELISP_READS = ("find-file", "insert-file-contents", "load-file", "load")
 

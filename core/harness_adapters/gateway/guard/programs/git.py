@@ -182,6 +182,8 @@ def _checkout(rec: Recorder, state: State, rest: Words, pipe: Pipe | None) -> No
     if not after and command == "checkout" and len(found) > 1:
         revision, after = found[0], found[1:]
     for word in after or (found if source else []):
+        if word.startswith((":!", ":^", ":(exclude")):
+            continue
         if revision in (None, "HEAD", "@"):
             rec.read(state, word)
         else:

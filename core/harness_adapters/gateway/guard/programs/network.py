@@ -118,6 +118,7 @@ _SEEMS_ANOTHER = re.compile(
     r"\w+://(?:(?:[\w-]+\.)+[a-z]{2,24}(?::[^@/\s]*)?@|0x[0-9a-f]{6,8}\b|\d{8,10}(?![\d.])|0\d+\.)",
     re.IGNORECASE,
 )
+_ASKED_AT = re.compile(r"(https?|wss?)://([\w.-]+)(?::(\d{1,5}))?(?:[/?#]|\Z)")
 _CATS = frozenset(("nc", "ncat", "netcat"))
 _ASKS = frozenset(("ftp", "sftp", "lftp", "tftp", "telnet"))  # ``!command`` runs here
 _SSH_RUNS = re.compile(r"(?i)(?:ProxyCommand|LocalCommand|KnownHostsCommand)[= ](.+)\Z")
@@ -154,9 +155,8 @@ def _curl(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
             headers += [host for host in (host_of_operand(value[5:].strip()),) if host]
         elif option in ("--connect-to", "--resolve"):
             # What is meant for one host goes to another.
-            for host in value.split(":")[2:]:
-                if not host.isdigit():
-                    rec.connect(host_of_operand(host), sends=not is_loopback(host))
+            for host in _led_to(option, value):
+                rec.connect(host_of_operand(host), sends=not is_loopback(host))
         elif option in _DATA and (found := re.search(r"(?:^|=)[@<](.+)", value)):
             rec.read(state, found.group(1).partition(";")[0])
             sends = True
@@ -166,16 +166,37 @@ def _curl(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
     sends = sends or any(map(_SEEMS_ANOTHER.match, words))
     if not all(map(is_loopback, hosts)):  # of a server of one's own, a name tells which site
         hosts += headers
-    # ``--resolve NAME:PORT:127.0.0.1``: a name of this machine, for this call.
-    local = {
-        given.split(":")[0]
-        for given in option_values(words, "--resolve")
-        if all(is_loopback(to) for to in given.split(":")[2:])
-    }
+    local = _local_names(words)
     for host in hosts:
         if host in local:
             continue
         rec.connect(host, sends=sends, address=address)
+
+
+def _led_to(option: str, value: str) -> list[str]:
+    """The machines of ``--resolve NAME:PORT:ADDRESS[,ADDRESS]`` and ``--connect-to
+    NAME:PORT:NAME:PORT``."""
+    _, _, rest = value.partition(":")[2].partition(":")
+    if option == "--resolve":
+        return [one.strip("[]") for one in rest.split(",") if one]
+    host = rest.rpartition(":")[0] or rest
+    return [host.strip("[]")] if host else []
+
+
+def _local_names(words: Words) -> set[str]:
+    """Names that ``--resolve`` gives to this machine, for every port that they are asked at."""
+    given: set[tuple[str, str]] = set()
+    for value in option_values(words, "--resolve"):
+        name, _, rest = value.lstrip("+-").partition(":")
+        found = _led_to("--resolve", value)
+        if found and all(map(is_loopback, found)):
+            given.add((name, rest.partition(":")[0]))
+    asked: set[tuple[str, str]] = set()
+    for word in words[1:] if given else ():
+        if one := _ASKED_AT.match(word):
+            port = one.group(3) or ("443" if one.group(1) == "https" else "80")
+            asked.add((one.group(2), port))
+    return {name for name, _ in given} - {name for name, _ in asked - given}
 
 
 def _curl_option(name: str, word: str, rest: list[str]) -> tuple[str, str]:

@@ -30,8 +30,12 @@ _SED_RUNS = re.compile(r"(?:^|[;\n}0-9$/])[ \t]*+e[ \t]++([^\n]+)")
 _SED_RUNS_LINE = re.compile(
     r"s([!-\[\]-~])(?:\\.|(?!\1)[^\\\n])*+\1((?:\\.|(?!\1)[^\\\n])*+)\1[gpIi0-9]*+e"
 )
+_SED_RUNS_ODDLY = re.compile(  # between characters that hardly anybody would choose
+    r"s([^\\\n -~])(?:\\.|(?!\1)[^\\\n]){0,1000}+\1((?:\\.|(?!\1)[^\\\n]){0,1000}+)\1[gpIi0-9]*+e"
+)
 _PUTS_IN = re.compile(r"s([/|#,@!:~%])(?:\\.|(?!\1)[^\\])*+\1((?:\\.|(?!\1)[^\\])*+)\1", re.DOTALL)
 _INSERTS = re.compile(r"(?:^|[;\n0-9$/}])[ \t]*+[iac][ \t]*+\\?+[ \t]*+\n?+([^\n]+)")
+_AWK_SYSTEM = re.compile(r"\b(?:system\s*+\(|\|&?)\s*+\(?+\s*+\"((?:[^\"\\]|\\.){0,1024}+)\"")
 # The strings of an awk program, one after the other: what is run before and after them.
 _AWK_STRING = re.compile(
     r"\\.|(system\s*+\(\s*+|\|\s*+)?\"((?:[^\"\\]|\\.)*+)\"(\s*+\|\s*+(?:&\s*+)?getline)?",
@@ -94,7 +98,8 @@ def _sed(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
             rec.read(state, target)
         for program in [
             *_SED_RUNS.findall(script),
-            *(r[1] for r in _SED_RUNS_LINE.findall(script)),
+            *(found for _, found in _SED_RUNS_LINE.findall(script)),
+            *(found for _, found in _SED_RUNS_ODDLY.findall(script)),
         ]:
             run_program(rec, state.fork(), program)
     for word in found:
@@ -130,6 +135,8 @@ def _awk(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
     note_environment(state, program)
     if re.search(r"system\s*\(|getline|\|", program):
         rec.unparsed(program)
+    for text in _AWK_SYSTEM.findall(program):  # also where a pattern's quote is no string's
+        run_program(rec, state.fork(), text.replace('\\"', '"'))
     for before, text, after in _AWK_STRING.findall(program):
         if before or after:
             run_program(rec, state.fork(), text.replace('\\"', '"'))
