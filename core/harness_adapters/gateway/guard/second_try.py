@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import os
 import pickle
 import sys
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 _MAX_MEMORY = 2 * 1024**3
 _MAX_REPLY = 64 * 1024
-_CHILD = "import sys; sys.path[:] = {path!r}\nfrom {module} import answer\nanswer()"
+_CHILD = "import sys; sys.path[:] = {path!r}\nfrom {module} import answer\nanswer({seconds})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ async def judge_in_fresh_process(
         packed = pickle.dumps((rule, call.id, call.name, call.raw, ledger))
     except Exception as error:  # pickling runs the rule's own code
         return SecondTry(fault=f"cannot be sent to a fresh process: {error}")
-    code = _CHILD.format(path=sys.path, module=__spec__.name)
+    code = _CHILD.format(path=sys.path, module=__spec__.name, seconds=math.ceil(seconds) + 1)
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-c",
@@ -88,13 +89,17 @@ def _understood(reply: bytes, code: int | None) -> SecondTry:
         return SecondTry(fault=f"ended with code {code} and no answer")
 
 
-def answer() -> None:
-    """The other side: read the call from standard input, judge it, write the finding."""
+def answer(seconds: int) -> None:
+    """The other side: read the call from standard input, judge it, write the finding.
+
+    :param seconds: of processor time, after which it ends although nobody is left to end it.
+    """
     import resource
 
     from harness_adapters.gateway.guard.calls import ToolCall
 
     resource.setrlimit(resource.RLIMIT_AS, (_MAX_MEMORY, _MAX_MEMORY))
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
     reply = os.dup(1)
     os.dup2(2, 1)  # what the rule prints is no answer
     result: dict[str, Any]
