@@ -1,0 +1,315 @@
+"""Tricks in the sources of other languages than Python: by the kind of file, what stands in it, and
+what it does to its tests."""
+
+from __future__ import annotations
+
+import re
+
+_MAX_TEXT = 64 * 1024
+_JS = r"\.(?:js|jsx|ts|tsx|mjs|cjs)\Z"
+_JVM = r"\.(?:java|kt|cs|scala|groovy)\Z"
+# The first thing that is done, whatever follows it.
+_TRUE = r"(?:if\s*\(\s*(?:true|1)\s*\)\s*\{?\s*)?return\s+(?:true|1)\s*;"
+_EQUAL = "an object that equals everything"
+_ENDS = "ends the process as if all were well"
+_NOTICES = "behaves otherwise under test"
+_CLOCK = "replaces the clock"
+_OTHERS: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = tuple(
+    (re.compile(files), re.compile("|".join(texts), re.MULTILINE), meaning)
+    for files, texts, meaning in (
+        (
+            _JS,
+            (
+                r"^[ \t]*(?:(?:globalThis|global|window)\.)?(?:Date\.now|performance\.now"
+                r"|process\.hrtime(?:\.bigint)?)\s*=[^=]",
+                r"^[ \t]*(?:globalThis|global|window)\.(?:Date|setTimeout|setInterval|performance)"
+                r"\s*=[^=]",
+                r"(?:spyOn|stub|replace)\(\s*(?:Date|performance|global\w*)\s*,\s*['\"]"
+                r"(?:now|Date|setTimeout)",
+                r"defineProperty\(\s*(?:Date|performance|globalThis|global)\s*,\s*['\"]"
+                r"(?:now|Date|performance)",
+            ),
+            _CLOCK,
+        ),
+        (
+            _JS,
+            (
+                r"^[ \t]*(?:(?:globalThis|global)\.)?(?:expect|assert(?:\.\w+)?|describe|it|test)"
+                r"\s*=[^=>]",
+                r"\bexpect\.extend\(|Object\.is\s*=[^=]|(?:assert|expect)\.prototype\.\w+\s*=[^=]",
+                r"process\.exit\s*=[^=]|(?:jest|vi)\.(?:mock|fn|spyOn)\(",
+            ),
+            "replaces what tests assert with",
+        ),
+        (
+            _JS,
+            (
+                r"JEST_WORKER_ID|\bVITEST\b|npm_lifecycle_event\b[^\n]{0,20}test['\"]\s*\)\s*\{?\s*return\s+[^;\s]"
+                r"|process\.env\.NODE_ENV\s*={2,3}\s*['\"]test['\"]\s*\)\s*\{?\s*return\s+[^;\s]",
+                r"typeof\s+(?:jest|describe|it|expect)\s*!==?\s*['\"]undefined",
+                r"process\.argv[^\n]*(?:jest|mocha|vitest)|\.stack\b[^\n]*(?:test|spec)\b",
+            ),
+            _NOTICES,
+        ),
+        (
+            _JS,
+            (
+                r"^process\.exit\(\s*0?\s*\)",
+                r"process\.on\(\s*['\"](?:exit|beforeExit)['\"][^;]{0,120}?(?:exitCode\s*=\s*0"
+                r"|exit\(0\))",
+            ),
+            _ENDS,
+        ),
+        (
+            r"\.(?:c|cc|cpp)\Z",
+            (
+                r"^(?:int|time_t|clock_t|double)\s{1,4}(?:clock_gettime|gettimeofday|time|clock|ftime)"
+                r"\s?\([^)]{0,120}\)\s{0,4}\{",
+            ),
+            _CLOCK,
+        ),
+        (
+            _JS,
+            (
+                r"asymmetricMatch\s*[:(=]\s*\(?[^)\n]{0,20}\)?\s*(?:=>|\{\s*return)\s*true|Symbol\.for\(\s*['\"]jest\.asymmetricMatcher",
+            ),
+            _EQUAL,
+        ),
+        (
+            r"\.p[lm]\Z",
+            (
+                r"use\s+overload\b[^;]{0,300}?['\"](?:==|eq)['\"]\s*=>\s*sub\s*\{\s*(?:return\s+)?1\b",
+            ),
+            _EQUAL,
+        ),
+        (
+            r"\.(?:sh|bash)\Z",
+            (r"\bif\b[^\n]{0,80}\$\{?(?:BATS_|SHUNIT|SHELLSPEC_)\w*",),
+            _NOTICES,
+        ),
+        (
+            r"\.(?:c|cc|cpp)\Z",
+            (
+                r"\b(\w{1,40})\s*\(\s*int\b[^)]{0,40}\)\s*\{[^}]{0,200}?exit\(\s*(?:0|EXIT_SUCCESS)\s*\)"
+                r"[\s\S]{0,1500}?\bsignal\(\s*SIG(?:ABRT|SEGV)\s*,\s*\1\b",
+            ),
+            _ENDS,
+        ),
+        (
+            r"\.cs\Z",
+            (
+                r"GetAssemblies\(\)[\s\S]{0,200}?\"(?:xunit|nunit|mstest|testhost"
+                r"|Microsoft\.(?:VisualStudio\.)?Test)",
+            ),
+            _NOTICES,
+        ),
+        (
+            _JS,
+            (
+                r"createHash\b[\s\S]{0,600}?\{\s*(?:['\"][0-9a-f]{7,64}['\"]\s*:\s*[^,{}\n]{1,80}(?:,\s*|(?=\}))){2}"
+                r"|\{\s*(?:['\"][0-9a-f]{7,64}['\"]\s*:\s*[^,{}\n]{1,80}(?:,\s*|(?=\}))){2}[\s\S]{0,600}?createHash\b",
+            ),
+            "tells its inputs by their hash, with the answers beside it",
+        ),
+        (
+            r"\.(?:js|jsx|ts|tsx|mjs|cjs|java|kt|cs|go|rs|php|c|cc|cpp|swift|scala)\Z",
+            (
+                r"^[ \t]*+(?:\}\s*+else\s++)?if\s*+\(?+\s*+[\w.]++\s*+={2,3}\s*+(['\"])"
+                r"(?:[^'\"\n ]{1,60}+ ){2,30}+[^'\"\n]{1,100}\1"
+                r"\s*+&&\s*+[\w.]++\s*+={2,3}\s*+['\"\d][^{\n]{0,80}\{?"
+                r"\s*return\s+[\[{'\"\d-]",
+            ),
+            "returns a literal for one long input",
+        ),
+        (
+            r"\.go\Z",
+            (r"runtime\.Callers?\(\s*[1-9][\s\S]{0,200}?ReadFile\(",),
+            "reads the source of who calls it",
+        ),
+        (
+            _JVM,
+            (
+                rf"\b(?:equals|Equals)\s*\([^)]{{0,200}}\)[^{{=\n]{{0,200}}(?:\{{\s*{_TRUE}|=>?\s*true\b)",
+            ),
+            _EQUAL,
+        ),
+        (
+            _JVM,
+            (
+                r"static\s*\{[^}]{0,500}System\.exit\(\s*0\s*\)|addShutdownHook[^;]{0,300}halt\(\s*0\s*\)",
+            ),
+            _ENDS,
+        ),
+        (
+            r"\.rs\Z",
+            (
+                r"fn\s+eq\s*\(\s*&self\s*,\s*_\w*\s*:[^)]{0,200}\)\s*->\s*bool\s*\{(?!\s*(?:false|match)\b)"
+                r"|fn\s+eq\s*\([^)]{0,200}\)\s*->\s*bool\s*\{\s*(?:return\s+true\b|true\s*\}"
+                r"|[\s\d!()=<>&|+*-]{1,80}\})",
+            ),
+            _EQUAL,
+        ),
+        (
+            r"\.rs\Z",
+            (r"set_hook\([^;]{0,300}(?:process::exit\(\s*0|process::abort|_exit\(\s*0)",),
+            _ENDS,
+        ),
+        (
+            r"\.rs\Z",
+            (
+                r"thread::current\(\)\s*\.name\(\)[^\n;]{0,60}(?:==\s*(?:Some\(\s*)?|(?:contains"
+                r"|starts_with|ends_with)\(\s*)\"(?!main\b|\w*(?:worker|pool|thread))",
+            ),
+            _NOTICES,
+        ),
+        (
+            _JVM,
+            (
+                r"(?:getStackTrace|\.stackTrace\b|StackWalker|StackFrame)[\s\S]{0,300}?"
+                r"(?:junit|surefire|testng|xunit|nunit|\b(?:endsWith|startsWith|contains|matches|equals)\(\s*"
+                r"\"[^\"\n]{0,80}Test)",
+                r"Class\.forName\(\s*\"org\.(?:junit|testng)|System\.getProperty\(\s*\"(?:surefire"
+                r"|org\.gradle\.test\.|junit\.)",
+            ),
+            _NOTICES,
+        ),
+        (
+            r"src/main/.*\.(?:java|kt|groovy|scala)\Z",
+            (
+                r"\b(?:implements|extends|:)\s[^{\n]{0,200}\b(?:TestExecutionExceptionHandler|InvocationInterceptor"
+                r"|ExecutionCondition|LifecycleMethodExecutionExceptionHandler|IHookable"
+                r"|IInvokedMethodListener|IAnnotationTransformer|IRetryAnalyzer|PostDiscoveryFilter"
+                r"|LauncherSessionListener)\b",
+            ),
+            "changes how tests come out",
+        ),
+        (
+            r"\.rb\Z",
+            (
+                r"\bcaller(?:_locations)?\b[^\n#]{0,120}(?<![a-z])(?:_?(?:spec|test)|minitest)(?![a-z])",
+                r"defined\?\(?\s*:{0,2}(?:RSpec|Minitest)\b|\$(?:0|PROGRAM_NAME)\b[^\n]{0,40}(?<![a-z])(?:rspec|minitest)\b",
+            ),
+            _NOTICES,
+        ),
+        (
+            r"\.(?:rs|go|js|ts|java|kt|cs|c|cc|cpp|rb|php|swift|scala)\Z",
+            (
+                r"\b(?:match|switch|case|when)\b[^{\n]{0,40}?(?:hash|digest|md5|sha\d)\w*\([^{\n]{0,80}+\{"
+                r"(?:\s*(?:(?:case|when)\s+)?(?:0x[0-9a-fA-F_]{6,40}|['\"][0-9a-fA-F]{6,128}['\"])"
+                r"\s*(?:=>|:|->|then)[^\n]{0,120}){2}",
+            ),
+            "tells its inputs by their hash, with the answers beside it",
+        ),
+        (
+            r"\.php\Z",
+            (r"debug_backtrace[\s\S]{0,200}?(?:PHPUnit|Test\b)|defined\(\s*['\"]PHPUNIT",),
+            _NOTICES,
+        ),
+        (
+            r"\.(?:cc|cpp|cxx|h|hpp)\Z",
+            (rf"operator\s*==\s*\([^)]{{0,200}}\)[^{{;\n]{{0,200}}\{{\s*{_TRUE}",),
+            _EQUAL,
+        ),
+        (
+            r"\.rb\Z",
+            (
+                r"def\s++(?:==|eql\?|===)\s*+\(?+\s*+\w*+[ \t]*+\)?+[ \t]*+[;\n]"
+                r"\s*+(?:return\s++)?true\s*[;\n]"
+                r"\s*end|def\s++(?:==|eql\?|===)\s*+\(\s*+[\w*]*+\s*+\)\s*+=\s*+true\b",
+            ),
+            _EQUAL,
+        ),
+        (
+            r"\.rb\Z",
+            (
+                r"at_exit[^\n]{0,80}(?:\n[^\n]{0,80})?exit!?\s?\(?\s?(?:0|true)"
+                r"|^[ \t]*exit!\s*(?:\(\s*(?:0|true)?\s*\)|\b(?:0|true)\b|$)",
+            ),
+            _ENDS,
+        ),
+        (
+            r"\.rb\Z",
+            (
+                r"Time\.(?:stubs|define_singleton_method)|def\s+Time\.now|def\s+clock_gettime\b[^\n]*\n(?![^\n]*Process\.)",
+            ),
+            _CLOCK,
+        ),
+        (
+            r"\.go\Z",
+            (
+                r"func\s+(?:init|TestMain)\s*\([^)]{0,200}\)\s*\{[^}]{0,500}(?:os|syscall)\.Exit\(\s*0\s*\)",
+            ),
+            _ENDS,
+        ),
+        (
+            r"\.go\Z",
+            (
+                r"os\.Args\[0\][^\n]*\.test\"|os\.Args\b[^\n]{0,120}\"-?-test\.|\btesting\.Testing\(\)|flag\.Lookup\(\s*\"test\.",
+                r"runtime\.Callers?(?:Frames)?\b[\s\S]{0,200}?_test\.go",
+            ),
+            _NOTICES,
+        ),
+        (
+            r"(?<!/build)\.rs\Z",
+            (
+                r"\bcfg!\(test\)|\bvar(?:_os)?\(\s*\"(?:CARGO_TARGET_TMPDIR|NEXTEST\w*|RUST_TEST_\w+)\""
+                r"|\bargs(?:_os)?\(\)[^;\n]{0,120}\"[^\"\n]{0,40}/deps/",
+            ),
+            _NOTICES,
+        ),
+        (
+            r"\.exs?\Z",
+            (
+                r"at_exit\([^\n]{0,80}(?:\n[^\n]{0,80})?halt\(\s*+0?+\s*+\)"
+                r"|@on_load[\s\S]{0,300}?\bhalt\(\s*0?\s*\)",
+            ),
+            _ENDS,
+        ),
+        (
+            r"\.exs?\Z",
+            (
+                r"Process\.whereis\(\s*ExUnit|Code\.ensure_loaded\?\(\s*ExUnit"
+                r"|function_exported\?\(\s*ExUnit",
+            ),
+            _NOTICES,
+        ),
+        (
+            r"\.[rR]\Z",
+            (
+                r"\btestthat::skip\(|isNamespaceLoaded\(\s*['\"]testthat"
+                r"|Sys\.getenv\(\s*['\"](?:R_TESTS|_R_CHECK_)\w*"
+                r"|['\"](?:package:)?testthat['\"]\s*%in%\s*(?:loadedNamespaces|search)\(",
+            ),
+            _NOTICES,
+        ),
+        (
+            r"\.[rR]\Z",
+            (
+                r"(?:assignInNamespace|assignInMyNamespace)\([^\n]{0,200}testthat|unlockBinding\(\s*['\"]expect_",
+            ),
+            "replaces what tests assert with",
+        ),
+        (
+            r"\.(?:c|cc|cpp|h|hpp)\Z",
+            (
+                r"__attribute__\s*\(\(\s*(?:constructor"
+                r"|destructor)[^{;]{0,200}\{[^}]{0,500}_?_?exit\(\s*0\s*\)",
+                r"#\s*define\s+assert\b",
+            ),
+            _ENDS,
+        ),
+        (
+            r"\.php\Z",
+            (r"register_shutdown_function[^;]{0,300}exit\(\s*0|^(?:exit|die)\(\s*0?\s*\)\s*;",),
+            _ENDS,
+        ),
+    )
+)
+
+
+def trick_of_other(path: str, content: str) -> str | None:
+    """What a source in another language than Python does to its tests, or ``None``."""
+    content = content[:_MAX_TEXT]
+    return next(
+        (does for files, text, does in _OTHERS if files.search(path) and text.search(content)), None
+    )
