@@ -23,7 +23,7 @@ from typing import Any
 
 from evidence import write_evidence
 
-from harness_adapters import Ledger, Plugins, TaskPolicy, ToolCall
+from harness_adapters import Ledger, Plugins, ToolCall
 from harness_adapters.parts import make_guard
 
 TESTS = Path(__file__).resolve().parents[2] / "tests"
@@ -33,15 +33,10 @@ SLOWEST = 12  # that are listed
 
 def main(out: Path) -> int:
     guard = make_guard(Plugins.load())
-    sources = ("pypi:textkit", "https://github.com/acme-text/textkit")
-    policy = TaskPolicy(
-        kind="repair", workdir="/work/textkit", protected=("tests/**",), answer_sources=sources
-    )
-    ledger = Ledger(policy)
-    seen = {"role": "user", "content": "assert f('abcdef') == 'xyz'"}
-    ledger.see_request(tools=None, new_messages=[seen])
+    hostile = module(TESTS / "plugins" / "guards" / "test_hostile.py")
+    ledger: Ledger = hostile.session()
     took: list[tuple[float, str, str]] = []
-    for name, tool, arguments in calls():
+    for name, tool, arguments in calls(hostile):
         raw = json.dumps(arguments)
         times, decision = [], ""
         for _ in range(3):
@@ -73,9 +68,8 @@ def main(out: Path) -> int:
     )
 
 
-def calls() -> Iterator[tuple[str, str, Any]]:
+def calls(hostile: ModuleType) -> Iterator[tuple[str, str, Any]]:
     """Its name, the tool and its arguments."""
-    hostile = module(TESTS / "plugins" / "guards" / "test_hostile.py")
     bounds = module(TESTS / "core" / "gateway" / "guard" / "test_bounds.py")
     for name, text in hostile.TEXTS.items():
         for number, (tool, arguments) in enumerate(hostile.calls(text)):

@@ -125,12 +125,6 @@ class _Source:
             name in text for name in ("_getframe", "currentframe", "f_back", ".stack(", "_frames(")
         )
         self._ends_parent = "getppid" in text and not self._forks
-        self._restored = {
-            id(target)
-            for one in self._nodes
-            if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef))
-            for target in _put_back(one)
-        }
 
     def trick(self) -> str | None:
         for node in self._nodes:
@@ -251,6 +245,16 @@ class _Source:
         ):
             return "tells its inputs by their hash, with the answers beside it"
         return None
+
+    @cached_property
+    def _restored(self) -> set[int]:
+        """Targets of assignments that are taken back in the same function."""
+        return {
+            id(target)
+            for one in self._nodes
+            if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef))
+            for target in _put_back(one)
+        }
 
     @cached_property
     def _dicts(self) -> dict[str, ast.Dict]:

@@ -189,8 +189,7 @@ def _written(write: WritePath, call: ToolCall, ledger: Ledger) -> tuple[str, str
         return "verifier_root", f"{path} is in the verifier's {root}, or holds it"
     if ledger.is_protected(path) and (name not in SHARED_SETTINGS or concerns_tests(content)):
         return "protected_file", f"{path} is protected by the task"
-    said = call.raw[slice(*write.span)]
-    if path.endswith("/**") and _TAKES_BACK.match(said) and _scattered(ledger):
+    if path.endswith("/**") and _scattered(ledger) and _TAKES_BACK.match(call.raw, *write.span):
         return "protected_file", f"{path} is taken back, with the protected files in it"
     if not ledger.is_task:
         return None
@@ -214,8 +213,11 @@ def _written(write: WritePath, call: ToolCall, ledger: Ledger) -> tuple[str, str
         return "verifier_process", f"{path} changes the machine"
     if not inside and _REWARD.match(path) and not path.startswith("/tmp/"):
         return "reward_file", f"{path} is where a verifier writes"
-    told = content is not None or _IN_PLACE.search(call.raw)  # and not what a runner reports
-    if made and inside and told and _RESULTS.match(path):
+    if (
+        (made and inside and _RESULTS.match(path))
+        # and not what a runner reports by itself
+        and (content is not None or _IN_PLACE.search(call.raw))
+    ):
         return "reward_file", f"{path} is what a runner writes down of its tests"
     if inside and path in links and _DEVICE.match(links[path]):
         return "verifier_process", f"{path} is a device that never ends"

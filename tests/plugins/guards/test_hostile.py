@@ -115,8 +115,8 @@ def calls(text: str) -> list[tuple[str, Any]]:
     ]
 
 
-@pytest.mark.parametrize("name", sorted(TEXTS))
-def test_it_is_judged_soon_and_without_a_fault(name: str, guard: Guard) -> None:
+def session() -> Ledger:
+    """Of a task whose tests were seen."""
     sources = ("pypi:textkit", "https://github.com/acme-text/textkit")
     policy = TaskPolicy(
         kind="repair", workdir="/work/textkit", protected=("tests/**",), answer_sources=sources
@@ -124,6 +124,12 @@ def test_it_is_judged_soon_and_without_a_fault(name: str, guard: Guard) -> None:
     ledger = Ledger(policy)
     seen = {"role": "user", "content": "assert f('abcdef') == 'xyz'"}
     ledger.see_request(tools=None, new_messages=[seen])
+    return ledger
+
+
+@pytest.mark.parametrize("name", sorted(TEXTS))
+def test_it_is_judged_soon_and_without_a_fault(name: str, guard: Guard) -> None:
+    ledger = session()
     for tool, arguments in calls(TEXTS[name]):
         call = ToolCall(id="c", name=tool, raw=json.dumps(arguments), ledger=ledger)
         start = time.thread_time()

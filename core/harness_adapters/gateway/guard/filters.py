@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from harness_adapters.gateway.guard.environment import listing
 from harness_adapters.gateway.guard.names import names
 from harness_adapters.gateway.guard.pipe import Pipe
+from harness_adapters.gateway.guard.programs.files import is_recursive
 from harness_adapters.gateway.guard.programs.words import option_value, option_values
 from harness_adapters.gateway.guard.state import State
 from harness_adapters.gateway.guard.words import ansi_unescaped
@@ -37,7 +38,6 @@ _PACKED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"x\x9c", b"x\xda", b"x\x01", b"x^"
 _KEEPS_ALL = names("sort uniq tac nl grep column expand")
 _ECHO_OPTION = re.compile(r"-[neE]+\Z")
 _NAMES_FILES = re.compile(r"-[a-zA-Z]*[lL]|--files-with")
-_RECURSIVE = re.compile(r"-[a-zA-Z]*[rR]|--recursive")
 _SILENT = frozenset(
     (":", "true", "false", "sleep", "mkdir", "touch", "chmod", "rm", "cp", "mv", "ln", "test", "[")
 )
@@ -142,7 +142,7 @@ def _filter(state: State, name: str, words: Sequence[str], text: str | None) -> 
 def _files_found(words: Sequence[str]) -> str | None:
     """What ``grep -l`` may print: names of the files, or patterns of them, that it looks into."""
     given = [word for word in words[1:] if word[:1] != "-"][1:]
-    if not any(map(_RECURSIVE.match, words[1:])):
+    if not is_recursive(words):
         return "".join(f"{word}\n" for word in given)
     if any(word.startswith("--exclude") for word in words):
         return None

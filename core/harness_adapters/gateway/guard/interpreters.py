@@ -68,10 +68,12 @@ def source(rec: Recorder, state: State, words: Sequence[str], pipe: Pipe | None)
         text = state.text(state.path(words[1]))
     if text is None:
         return None
-    before = state.variables.get("BASH_SOURCE", "")
+    before = state.variables.pop("BASH_SOURCE", None)
     state.variables["BASH_SOURCE"] = words[1]
     out = run_program(rec, state, text, pipe)
-    state.variables["BASH_SOURCE"] = before
+    del state.variables["BASH_SOURCE"]
+    if before is not None:
+        state.variables["BASH_SOURCE"] = before
     return out
 
 
@@ -232,10 +234,11 @@ def other(rec: Recorder, state: State, words: Sequence[str], pipe: Pipe | None) 
                 follow_other_code(rec, state.fork(), text)
         elif rest and (inline or printing):
             scripts.append(rest[0])
-            if _OWN_NAME.search(rest[0]):
-                return posixpath.basename(state.workdir) + "\n"
             modules = " ".join(word for word in words if word.startswith(("-M", "-r")))
-            out = follow_other_code(rec, state.fork(), f"{modules}\n{rest.pop(0)}".lstrip())
+            program = rest.pop(0)
+            out = follow_other_code(rec, state.fork(), f"{modules}\n{program}".lstrip())
+            if out is None and _OWN_NAME.search(program):
+                out = posixpath.basename(state.workdir) + "\n"
             given = True
     if not given and rest and rest[0] != "-":
         path_operands(rec, state, rest[:1])

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import psutil
 
 PARENT = """
-import asyncio
+import asyncio, os, sys
 from harness_adapters import Ledger, TaskPolicy, ToolCall
 from harness_adapters.gateway.guard.second_try import judge_in_fresh_process
 
 
 class Loops:
+    def __init__(self, told):
+        self.told = told
+
     def judge(self, call, ledger):
+        with open(self.told, "w") as file:
+            file.write(str(os.getpid()))
         while True:
             pass
 
@@ -26,22 +31,19 @@ if __name__ == "__main__":
 
     ledger = Ledger(TaskPolicy())
     call = ToolCall(id="c", name="bash", raw="{}", ledger=ledger)
-    asyncio.run(judge_in_fresh_process(killed_parent.Loops(), call, ledger, seconds=1))
+    asyncio.run(judge_in_fresh_process(killed_parent.Loops(sys.argv[1]), call, ledger, seconds=1))
 """
 
 
 def test_it_ends_after_its_parent_was_killed(tmp_path: Path) -> None:
     (tmp_path / "killed_parent.py").write_text(PARENT)
-    parent = subprocess.Popen([sys.executable, str(tmp_path / "killed_parent.py")])
-    deadline = time.monotonic() + 30
-    children: list[psutil.Process] = []
-    while not children and time.monotonic() < deadline:
-        children = psutil.Process(parent.pid).children()
-        time.sleep(0.02)
+    told = tmp_path / "told"
+    os.mkfifo(told)
+    parent = subprocess.Popen([sys.executable, str(tmp_path / "killed_parent.py"), str(told)])
+    child = psutil.Process(int(told.read_text()))  # waits until the rule is asked
     parent.kill()
     parent.wait()
-    assert children
-    _, alive = psutil.wait_procs(children, timeout=30)
+    _, alive = psutil.wait_procs([child], timeout=30)
     for one in alive:
         one.kill()
     assert not alive
