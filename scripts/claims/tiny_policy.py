@@ -3,7 +3,7 @@
 
     scripts/evidence tiny_policy
 
-Runs the shipped policy on the 40 held-out tasks of `ha quickstart` in each harness, sampled as in
+Runs the shipped policy on the held-out tasks of `ha quickstart` in each harness, sampled as in
 training. How it was made is read from `scripts/tiny_policy/made.jsonl`, the trainer's own log.
 """
 
@@ -26,7 +26,7 @@ import harness_adapters as ha
 from harness_adapters.evaluation.proportions import wilson
 from harness_adapters.quickstart.policy import policy_folder
 from harness_adapters.quickstart.questions import combination, questions
-from harness_adapters.quickstart.tasks import HELD_OUT, HELD_OUT_SEED, write_tasks
+from harness_adapters.quickstart.tasks import held_out_questions, write_tasks
 from harness_adapters.tasks.questions import Question
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -61,7 +61,7 @@ def policy() -> dict[str, Any]:
 def held_out() -> dict[str, Any]:
     """Which of what is asked about the held-out tasks occurs in the policy's training questions."""
     begun = json.loads(MADE.read_text("utf-8").splitlines()[0])
-    held = list(questions(HELD_OUT_SEED, HELD_OUT, "test"))
+    held = list(held_out_questions())
     halves = range(2 * begun["seed"], 2 * begun["seed"] + 2)
     trained = (one for seed in halves for one in questions(seed, begun["questions"] // 2, "train"))
     tables, asked, texts, number = set[str](), set[Any](), set[str](), 0
@@ -95,7 +95,7 @@ def measured(harness: str) -> dict[str, Any]:
     counted = [row for row in rows if row["reward"] is not None]
     solved = [row for row in counted if row["outcome"] == "solved"]
     families: dict[str, list[bool]] = {}
-    for question in questions(HELD_OUT_SEED, HELD_OUT, "test"):
+    for question in held_out_questions():
         ended = [row for row in counted if row["task_id"] == question.id]
         families.setdefault(kind_of(question), []).extend(
             row["outcome"] == "solved" for row in ended

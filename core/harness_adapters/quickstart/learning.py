@@ -20,7 +20,7 @@ from harness_adapters.evaluation.evaluate import evaluate
 from harness_adapters.evaluation.pairs import mean_of
 from harness_adapters.plugins import canonical
 from harness_adapters.quickstart.policy import Policy, find_policy
-from harness_adapters.quickstart.tasks import HELD_OUT, write_tasks
+from harness_adapters.quickstart.tasks import held_out_for, write_tasks
 from harness_adapters.record import log
 from harness_adapters.record.folder import write_whole
 from harness_adapters.serve.adapter_client import AdapterClient, AdapterExists
@@ -119,7 +119,7 @@ def quickstart(
     harnesses: Sequence[str] = ("pi",),
     policy: str = "tiny",
     engine: str = "embedded",
-    held_out: int = HELD_OUT,
+    held_out: int | None = None,
     recipe: Recipe | None = None,
     resume: bool = False,
     sandbox: str | None = None,
@@ -131,7 +131,8 @@ def quickstart(
     :param minutes: of training and comparing together.
     :param policy: ``tiny`` or ``smollm2``.
     :param engine: ``embedded`` or ``vllm``, which serves it on half of the cores.
-    :param held_out: tasks of the comparison, each about a table of its own.
+    :param held_out: tasks of the comparison, each about a table of its own; by default 80, or 40
+        for each of several harnesses.
     :param recipe: instead of the shipped one; model, harness, tasks, steps and seed are set here.
     :raises BadInput: nothing was started; the message says what to do.
     :raises MissingPrerequisite: the policy, or what serves it, is not there.
@@ -142,17 +143,18 @@ def quickstart(
         raise BadInput("name at least one harness, and each once")
     if engine not in ENGINES:
         raise BadInput(f"a quick start runs on {' or '.join(ENGINES)}, not on {engine!r}")
+    compared = held_out or held_out_for(len(names))
     learner = find_policy(policy, names)
     model = learner.folder()
     wanted = {
         **{"minutes": minutes, "seed": seed, "harnesses": names},
-        **{"policy": policy, "engine": engine, "held_out": held_out},
+        **{"policy": policy, "engine": engine, "held_out": compared},
     }
     trained = _trained(out, wanted, resume=resume)
     tasks = out / "tasks"
     if not tasks.is_dir():
         progress.say(f"writing tasks into {tasks}")
-        write_tasks(tasks, seed=seed, held_out=held_out)
+        write_tasks(tasks, seed=seed, held_out=compared)
         _write_state(out, wanted, trained=False)
     changes = {"model": str(model), "seed": seed, "tasks": {"path": tasks.absolute()}}
     shipped = (recipe or load_recipe(learner.recipe)).replace({**changes, "steps": _MOST_STEPS})

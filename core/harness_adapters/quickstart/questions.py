@@ -29,22 +29,27 @@ from harness_adapters.tasks.questions.tables import (
 
 SPLITS = ("train", "test")
 FAMILIES = ("aggregate", "filter", "grouping")
+BOUND = "bound"
+"""A filter that always compares with a number, which is the hardest to copy into a command."""
 _NUMERIC = (Measure.SUM, Measure.MEAN, Measure.MIN, Measure.MAX)
 _ATTEMPTS = 500  # draws per question; about one in three is unambiguous and of the right part
 _HELD_OUT_SHARE = 4  # one combination in so many is held out
 
 
-def questions(seed: int, count: int, split: str) -> Iterator[Question]:
+def questions(
+    seed: int, count: int, split: str, kinds: Sequence[str] = FAMILIES
+) -> Iterator[Question]:
     """``count`` different questions, every table of the split once before any comes twice.
 
     :param split: ``train``, or ``test`` for held-out tables and held-out combinations.
+    :param kinds: of :data:`FAMILIES` and :data:`BOUND`; they take turns.
     :raises BadInput: no such split, or so many questions do not exist.
     """
     if split not in SPLITS:
         raise BadInput(f"no split {split!r}; there are {', '.join(SPLITS)}")
     if count < 1:
         raise BadInput(f"{count} questions asked for; at least 1 is made")
-    return _questions(seed, count, split)
+    return _questions(seed, count, split, kinds)
 
 
 def combination(query: Query) -> tuple[str, ...]:
@@ -59,7 +64,7 @@ def held_out(query: Query) -> bool:
     return digest[0] % _HELD_OUT_SHARE == 0
 
 
-def _questions(seed: int, count: int, split: str) -> Iterator[Question]:
+def _questions(seed: int, count: int, split: str, kinds: Sequence[str]) -> Iterator[Question]:
     dice = Dice("quick start", split, seed)
     chosen = [table for table in first_tables(MAX_TABLES) if table.split == split]
     queue: list[Table] = []
@@ -67,18 +72,18 @@ def _questions(seed: int, count: int, split: str) -> Iterator[Question]:
     number = 0
     while number < count:
         queue = queue or dice.shuffled(chosen)
-        question = _question(seed, number, queue.pop(), FAMILIES[number % len(FAMILIES)], seen)
-        if question is None:  # no combination of this table and family belongs to this split
+        question = _question(seed, number, queue.pop(), kinds[number % len(kinds)], seen)
+        if question is None:  # no combination of this table and kind belongs to this split
             continue
         seen.add(question.instruction)
         number += 1
         yield question
 
 
-def _question(seed: int, number: int, table: Table, family: str, seen: set[str]) -> Question | None:
+def _question(seed: int, number: int, table: Table, kind: str, seen: set[str]) -> Question | None:
     for attempt in range(_ATTEMPTS):
         dice = Dice("quick start question", table.split, seed, number, table.name, attempt)
-        query = _draw(family, table, dice)
+        query = _draw(kind, table, dice)
         if held_out(query) != (table.split == "test"):
             continue
         rows = draw_rows(table, dice)
@@ -92,7 +97,7 @@ def _question(seed: int, number: int, table: Table, family: str, seen: set[str])
         return Question(
             id=f"qa-{table.name.replace('_', '-')}-{number:04d}",
             table=table.name,
-            family=family,
+            family="filter" if kind == BOUND else kind,
             format="csv",
             split=table.split,
             difficulty="easy",
@@ -106,15 +111,15 @@ def _question(seed: int, number: int, table: Table, family: str, seen: set[str])
     return None
 
 
-def _draw(family: str, table: Table, dice: Dice) -> Query:
+def _draw(kind: str, table: Table, dice: Dice) -> Query:
     """A query whose condition has no value yet."""
     column, other = dice.shuffled(table.numbers)[:2]
     first, second = dice.shuffled(table.categories)[:2]
-    if family == "aggregate":
+    if kind == "aggregate":
         return Query(measure=dice.pick(_NUMERIC), column=column)
-    if family == "filter":
+    if kind in ("filter", BOUND):
         measure = dice.pick((Measure.COUNT, *_NUMERIC))
-        if dice.chance(0.4):
+        if kind == BOUND or dice.chance(0.4):
             # Not on the measured column: the bound itself would nearly be its maximum.
             condition = Condition(other, dice.pick((Op.ABOVE, Op.BELOW)), 0)
         else:

@@ -6,12 +6,26 @@ from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
-from harness_adapters.quickstart.questions import questions
+from harness_adapters.quickstart.questions import BOUND, questions
 from harness_adapters.tasks.questions import Question, write_bundles
 
+KINDS = (BOUND, "aggregate", BOUND, "grouping", BOUND, "filter", BOUND, BOUND)
+"""So many with a bound that the policy solves some three of four: there is something to learn
+beside fewer calls, and something to lose."""
 TRAINED = 160
-HELD_OUT = 40
+HELD_OUT = 80
+FEWEST_HELD_OUT = 40
 HELD_OUT_SEED = 7
+
+
+def held_out_for(harnesses: int) -> int:
+    """How many held-out tasks to compare on: fewer for each of several harnesses."""
+    return max(FEWEST_HELD_OUT, HELD_OUT // harnesses)
+
+
+def held_out_questions(count: int = HELD_OUT) -> Iterator[Question]:
+    """About one table each, and the same for every seed of a quick start."""
+    return questions(HELD_OUT_SEED, count, "test", KINDS)
 
 
 def write_tasks(
@@ -19,12 +33,7 @@ def write_tasks(
 ) -> None:
     """Write task bundles into the new ``folder``: of splits ``train`` and ``test``.
 
-    The held-out tasks, one for each of as many tables, are the same for every seed.
-
     :raises BadInput: the folder holds something already.
     """
-    write_bundles(_questions(seed, held_out, trained), folder)
-
-
-def _questions(seed: int, held_out: int, trained: int) -> Iterator[Question]:
-    return chain(questions(seed, trained, "train"), questions(HELD_OUT_SEED, held_out, "test"))
+    to_train_on = questions(seed, trained, "train", KINDS)
+    write_bundles(chain(to_train_on, held_out_questions(held_out)), folder)

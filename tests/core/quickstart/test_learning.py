@@ -20,7 +20,7 @@ from harness_adapters.train.recipe import load_recipe
 
 BEGUN = {
     **{"minutes": 10.0, "seed": 0, "harnesses": ["pi"], "policy": "tiny"},
-    **{"engine": "embedded", "held_out": 40},
+    **{"engine": "embedded", "held_out": 80},
     "trained": False,
 }
 SILENT = Progress(

@@ -12,9 +12,16 @@ import pytest
 
 from harness_adapters import BadInput
 from harness_adapters.quickstart.questions import FAMILIES, combination, held_out, questions
-from harness_adapters.quickstart.tasks import HELD_OUT, write_tasks
+from harness_adapters.quickstart.tasks import (
+    HELD_OUT,
+    KINDS,
+    held_out_for,
+    held_out_questions,
+    write_tasks,
+)
 from harness_adapters.tasks.bundle import load_tasks
 from harness_adapters.tasks.questions import Question, write_bundle
+from harness_adapters.tasks.questions.query import Op
 
 
 def digests(question: Question) -> set[str]:
@@ -41,10 +48,26 @@ def test_families_take_turns() -> None:
     assert families == [*FAMILIES, *FAMILIES]
 
 
+def test_two_of_three_questions_of_a_quick_start_ask_for_a_bound() -> None:
+    """Those are what the policy fails at most: it has something to learn, and to lose."""
+    for asked in (held_out_questions(), questions(0, 60, "train", KINDS)):
+        bounded = [any(one.op is not Op.IS for one in each.query.where) for each in asked]
+        assert 0.6 <= sum(bounded) / len(bounded) < 0.75
+
+
+def test_several_harnesses_share_what_is_compared_but_forty_tables_are_the_fewest() -> None:
+    assert [held_out_for(harnesses) for harnesses in (1, 2, 3, 9)] == [80, 40, 40, 40]
+
+
 def test_held_out_questions_share_nothing_with_training_but_words() -> None:
     """Other tables, other combinations of what is asked, other texts and other data."""
-    held = list(questions(7, HELD_OUT, "test"))
-    trained = [one for seed in (0, 1, 2) for one in questions(seed, 60, "train")]
+    held = list(held_out_questions())
+    trained = [
+        one
+        for seed in (0, 1, 2)
+        for kinds in (FAMILIES, KINDS)
+        for one in questions(seed, 60, "train", kinds)
+    ]
     assert len({question.table for question in held}) == HELD_OUT >= 40
     for of in (lambda one: one.table, lambda one: combination(one.query)):
         assert not {of(question) for question in held} & {of(question) for question in trained}
