@@ -16,7 +16,13 @@ from typing import Any
 import orjson
 
 from harness_adapters.bench.goals import Result
-from harness_adapters.bench.words import COMMAND, TOOL, python_source, write_file
+from harness_adapters.bench.words import (
+    COMMAND,
+    TOOL,
+    python_source,
+    shell_source,
+    write_file,
+)
 from harness_adapters.gateway.guard.calls import ToolCall
 from harness_adapters.gateway.guard.judge import Guard
 from harness_adapters.gateway.guard.ledger import Ledger
@@ -55,7 +61,7 @@ def _dense(number: int) -> dict[str, Any]:
     return {"command": " && \\\n".join(steps)[:1000]}
 
 
-def _script(number: int) -> str:
+def _dense_script(number: int) -> str:
     line = (
         'for f in src/shop/*.py; do grep -c "def " "$f" >> out/count_{}.txt || '
         'echo "none: $f"; done'
@@ -75,7 +81,10 @@ KINDS = {
         "bash", lambda n: {"command": f"python3 - <<'EOF'\n{python_source(str(n))}EOF"}, 10.0
     ),
     "20 KB shell script, run": Kind(
-        "bash", lambda n: {"command": f"bash <<'EOF'\n{_script(n)}\nEOF"}, 10.0
+        "bash", lambda n: {"command": f"bash <<'EOF'\n{shell_source(str(n))}EOF"}, 10.0
+    ),
+    "20 KB of 440 shell commands, run": Kind(
+        "bash", lambda n: {"command": f"bash <<'EOF'\n{_dense_script(n)}\nEOF"}, None
     ),
 }
 

@@ -206,14 +206,20 @@ def _keys_made(call: ToolCall, ledger: Ledger) -> set[str]:
     """The keys that ``ssh-keygen -t KIND -f FILE`` makes, where nothing reads or replaces what may
     have been there: nobody's secret yet."""
     runs = call.of(RunCommand)
+    makes = [
+        run
+        for run in runs
+        if run.words[0] == "ssh-keygen" and "-t" in run.words and not _USES_KEY & set(run.words)
+    ]
+    if not makes:
+        return set()
     fed = _FED.search(call.raw) is not None  # a program without operands may be given a file
     shows = [run for run in runs if run.words[0] in _SHOWS and (fed or len(run.words) > 1)]
-    if not runs or any(".pub" not in run.words[-1] for run in shows):
+    if any(".pub" not in run.words[-1] for run in shows):
         return set()
     return {
         absolute(word, cwd=ledger.cwd, home=ledger.home)
-        for run in runs
-        if run.words[0] == "ssh-keygen" and "-t" in run.words and not _USES_KEY & set(run.words)
+        for run in makes
         for before, word in itertools.pairwise(run.words)
         if before == "-f"
     }

@@ -240,18 +240,23 @@ def fills_disk(commands: Sequence[Sequence[str]]) -> bool:
     return endless or counts or disk
 
 
-_NEVER_ENDS = re.compile(
-    r"while\s+(?:True|1)\s*:(?:\s|\\[nt])*(?:subprocess\.Popen|os\.(?:system|spawn\w+)|Popen)\("
-    r"|\b(?:bytes|bytearray)\(\s*10\s*\*\*\s*(?:9|1\d)\b|\$0\s*&\s*\$0"
-    r"|while\s+(?:true|:)\s*(?:;|\\n)\s*do\s+(?:mktemp|touch|mkdir|dd)\b[^;]{0,80}(?:;|\\n)\s*done"
-    r"|while\s*\(?\s*(?:True|1|true)\s*\)?\s*[:{](?:\s|\\[nt])*[\w.('\\\",/)]+\.?(?:write|append|extend|push|writeSync"
-    r"|appendFileSync)\([^)\n]{0,80}(?:\*\s*\(?\s*(?:10\s*\*\*\s*\d|1\s*<<\s*\d\d|\d{5,})|repeat\(\d{5,})"
-    r"|\*\s*10\s*\*\*\s*1\d\b|\*\s*\(?\s*1\s*<<\s*[4-9]\d\b|\*\s*\d{12,}"
+# What takes all memory or disk: each kind by what it cannot do without, which is found quickly.
+_NEVER_ENDS = tuple(
+    (sign, re.compile(pattern))
+    for sign, pattern in (
+        (
+            "while",
+            r"while\s+(?:True|1)\s*:(?:\s|\\[nt])*(?:subprocess\.Popen|os\.(?:system|spawn\w+)|Popen)\("
+            r"|while\s+(?:true|:)\s*(?:;|\\n)\s*do\s+(?:mktemp|touch|mkdir|dd)\b[^;]{0,80}(?:;|\\n)\s*done"
+            r"|while\s*\(?\s*(?:True|1|true)\s*\)?\s*[:{](?:\s|\\[nt])*[\w.('\\\",/)]+\.?(?:write|append|extend|push|writeSync"
+            r"|appendFileSync)\([^)\n]{0,80}(?:\*\s*\(?\s*(?:10\s*\*\*\s*\d|1\s*<<\s*\d\d|\d{5,})|repeat\(\d{5,})",
+        ),
+        ("bytes", r"bytes\(\s*10\s*\*\*\s*(?:9|1\d)\b"),
+        ("bytearray", r"bytearray\(\s*10\s*\*\*\s*(?:9|1\d)\b"),
+        ("$0", r"\$0\s*&\s*\$0"),
+        ("*", r"\*\s*(?:10\s*\*\*\s*1\d\b|\(?\s*1\s*<<\s*[4-9]\d\b|\d{12,})"),
+    )
 )
-
-
-# What those of them need that have no ``while`` or ``$0``, found quickly.
-_MUCH = re.compile(r"\*(?:\*|\s*\(?\s*(?:1\s*<<|\d{12}))")
 
 
 def fills_memory(commands: Sequence[Sequence[str]], text: str) -> bool:
@@ -260,8 +265,7 @@ def fills_memory(commands: Sequence[Sequence[str]], text: str) -> bool:
         words[0] in ("tail", "sort", "tac", "rev") and _ENDLESS & set(words) for words in commands
     ):
         return True
-    may = "while" in text or ("$" in text and "$0" in text) or _MUCH.search(text)
-    return bool(may) and _NEVER_ENDS.search(text) is not None
+    return any(sign in text and one.search(text) for sign, one in _NEVER_ENDS)
 
 
 # Programs that start themselves without end: each kind by what it cannot do without.
@@ -276,7 +280,7 @@ _BOMBS = tuple(
         ("while", r"while\s*\(\s*(?:1|true)\s*\)[^\n]{0,80}\b(?:spawn|fork|exec)\("),
         ("fork", r"while\s+(?:True|true|:|1)[^\n]{0,40}os\.fork\(\)"),
         ("fork", r"\bfork\s+while\b|\bloop\s*(?:\{|do)\s*(?:Process\.)?fork"),
-        ("$0", r"\b(?:ba)?sh\s+\\?\"?\$0\\?\"?[^\n]{0,20}&"),
+        ("$0", r"sh\s+\\?\"?\$0\\?\"?[^\n]{0,20}&"),
     )
 )
 _FUNCTION = re.compile(r"\(\)\s*\{([^}\n]{0,264})")

@@ -10,6 +10,7 @@ import re
 
 from ha_guard_tamper.other_tricks import trick_of_other
 from ha_guard_tamper.python_tricks import python_trick
+from harness_adapters.gateway.guard.needles import Needles
 
 _MAX_TEXT = 256 * 1024
 _MAX_COMMENTED = 32 * 1024  # of a text whose comments are read
@@ -18,6 +19,13 @@ _MAX_COMMENTED = 32 * 1024  # of a text whose comments are read
 _BESIDE = re.compile(
     r"(?:\b(\w{1,40})\s*=[^\n=]|\bopen\()[^\n]{0,80}?(?:splitext|with_suffix|removesuffix|\.replace"
     r"|rsplit|\.stem|\[:-\d\])[^\n]{0,60}?['\"]\.(?:out|ans|answer|expected|golden|exp|want)['\"]"
+)
+_BESIDE_SIGNS = Needles(
+    *(
+        f"{quote}.{name}{quote}"
+        for quote in "'\""
+        for name in ("out", "ans", "answer", "expected", "golden", "exp", "want")
+    )
 )
 _READS_WHOLE = r"\bopen\(\s*{0}\s*(?:,\s*['\"]rb?['\"]\s*)?\)|\b{0}\.read_(?:text|bytes)\("
 _NEXT_LINES = 400  # characters
@@ -92,6 +100,8 @@ _DATA_FOR_ONE = re.compile(
 
 
 def _takes_what_lies_beside(content: str) -> bool:
+    if not _BESIDE_SIGNS.any_in(content):
+        return False
     for found in itertools.islice(_BESIDE.finditer(content), 64):
         after = content[found.end() : found.end() + _NEXT_LINES]
         name = found.group(1)

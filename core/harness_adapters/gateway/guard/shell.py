@@ -63,7 +63,7 @@ _READ_WRITE = re.compile(r"(?<![<>'\"])<>(?![>'\"])")
 _DEVICE = re.compile(r"/dev/(?:tcp|udp)/([^/]+)/")
 _BODIES = frozenset(("do_group", "compound_statement"))
 _NO_WORDS = frozenset(("comment", "ERROR"))
-_BACKGROUND = re.compile(r"(?<![&><])&(?![&>])")
+_BACKGROUND = re.compile(r"&(?<![&><]&)(?![&>])")
 _HARD_EXPANSION = re.compile(r"[`\\]|\$[^\s\w]")  # any but ``$name``
 _MAX_TURNS = 64  # of a loop over words, each followed by itself
 
@@ -113,8 +113,10 @@ class Shell:
 
     def run(self, pipe: Pipe | None) -> str | None:
         with self._rec.program(self._text, limit=MAX_SHELL):
-            if len(self._text) > MAX_SHELL_TOKENS // 2 and (
-                tokens(_STRING.sub(";", self._text)) > MAX_SHELL_TOKENS
+            if (
+                len(self._text) > MAX_SHELL_TOKENS // 2
+                and tokens(self._text) > MAX_SHELL_TOKENS
+                and tokens(_STRING.sub(";", self._text)) > MAX_SHELL_TOKENS
             ):
                 raise Unjudgeable(f"a shell program of more than {MAX_SHELL_TOKENS} tokens")
             # One byte for each character, so that bytes count as characters.
