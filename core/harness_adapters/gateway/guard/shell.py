@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from harness_adapters.gateway.guard.environment import listing
 from harness_adapters.gateway.guard.errors import (
+    MAX_NESTING,
     MAX_RAW,
     MAX_SHELL,
     MAX_SHELL_TOKENS,
@@ -119,6 +120,8 @@ class Shell:
                 and tokens(_STRING.sub(";", self._text)) > MAX_SHELL_TOKENS
             ):
                 raise Unjudgeable(f"a shell program of more than {MAX_SHELL_TOKENS} tokens")
+            if self._text.count("${") > self._text.count("}") + MAX_NESTING:
+                raise Unjudgeable(f"expansions inside expansions, more than {MAX_NESTING} deep")
             # One byte for each character, so that bytes count as characters.
             # The grammar does not know ``<>``, which writes as ``>>`` does.
             text = self._text if _is_plain(self._text) else _NOT_ASCII.sub("x", self._text)

@@ -32,6 +32,8 @@ SHELL = {
     "looking ahead": "=~ " * 1333,
     "garbage": "function f " * 2000,
     "garbage in a here-document": "cat <<A\n$" + "^==)" * 15_000 + "\nA\n",
+    "garbage after a good beginning": "echo a\n" * 800 + "echo ${x!y}\n" * 5000,
+    "expansions inside expansions": "echo a\n" * 800 + "${\n" * 19_000,
     "many pieces of garbage": "bash -c '"
     + "))" * 100
     + "';"
@@ -74,6 +76,8 @@ def test_it_ends_soon(ledger: Ledger, name: str, arguments: dict[str, Any]) -> N
         SHELL["looking ahead"],
         SHELL["garbage"],
         SHELL["garbage in a here-document"],
+        SHELL["garbage after a good beginning"],
+        SHELL["expansions inside expansions"],
         SHELL["many pieces of garbage"],
         ")" * 2048,
     ],
@@ -113,6 +117,19 @@ LINES = "\n".join(LINE.format(i) for i in range(240))  # 20 KB
 def test_honest_programs_are_read_to_their_end(command: str, path: str, ledger: Ledger) -> None:
     call = ToolCall(id="1", name="bash", raw=json.dumps({"command": command}), ledger=ledger)
     assert path in {getattr(action, "path", "") for action in call.actions}
+
+
+@pytest.mark.parametrize("comments", range(40, 72))
+def test_what_the_grammar_does_not_know_keeps_no_program_from_being_read(
+    comments: int, ledger: Ledger
+) -> None:
+    """It tells at the very end that it was lost, as in a script that comes with git."""
+    filled = "# a comment that is long enough to fill the program\n" * comments
+    known = "case $heads in\n*)\n  cat /tests/last\n"
+    unknown = "\t\t;;\n# Reject if this is not an octopus\n?*' '?*)"
+    program = filled + known + unknown
+    call = ToolCall(id="1", name="bash", raw=json.dumps({"command": program}), ledger=ledger)
+    assert "/tests/last" in {getattr(action, "path", "") for action in call.actions}
 
 
 def test_the_ledger_stays_small() -> None:
