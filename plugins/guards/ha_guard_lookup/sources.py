@@ -17,6 +17,7 @@ from harness_adapters import (
     WritePath,
 )
 from harness_adapters.gateway.guard.ledger import project_name
+from harness_adapters.gateway.guard.prompts import orders
 
 _INDEXES = frozenset(("pypi", "npm", "crates", "crate", "cargo", "gem", "rubygems", "go", "conda"))
 _FOLDERS = frozenset(("datasets", "buckets", "models", "spaces", "competitions", "code", "repos"))
@@ -27,6 +28,8 @@ _FETCH = re.compile(r"\b(?:download|fetch|get|look up|search|pull|clone|install|
 _OF_INDEX = re.compile(
     r"\b(?:pypi|pip|npm|crates?\.io|rubygems|package index|latest release|sources?)\b"
 )
+_LONG_SITE = 7  # characters of a site's name that are no chance where blanks are left out
+_SOLVED = re.compile(r"\b(?:solutions?|solved|solver|answers?|walkthrough|editorial|writeup)\b")
 _TELLING = 4  # characters of a name that says enough by itself
 
 
@@ -148,12 +151,20 @@ def sought(query: str, sources: Sequence[str]) -> str | None:
             return one.text
         if one.record and one.record.search(words):
             return one.text
+        # ``advent of code`` for adventofcode.com
+        site = one.host.rpartition(".")[0].rpartition(".")[2]
+        if (
+            len(site) > _LONG_SITE
+            and site in re.sub(r"[\s_-]+", "", words)
+            and _SOLVED.search(words)
+        ):
+            return one.text
     return None
 
 
 def ordered(prompt: str, sources: Sequence[str]) -> str | None:
     """The source that another agent is told to fetch."""
-    text = prompt.lower()
+    text = "\n".join(orders(prompt.lower()))
     if not _FETCH.search(text):
         return None
     for one in map(source, sources):

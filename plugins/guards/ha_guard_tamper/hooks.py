@@ -137,6 +137,20 @@ _SIFTS = re.compile(
     r"items\s*(?:\[:\])?\s*=|items\.(?:remove|clear|pop)|collect_ignore|deselect|\.skip\b|xfail"
     r"|pytest_ignore_collect"
 )
+# Cargo's settings: what is started in the place of each test program.
+_NO_RUNNER = re.compile(
+    r"^\s*runner\s*=\s*\[?\s*['\"](?:(?:/usr)?(?:/bin/)?(?:true|:|echo|cat|printf|test)(?=['\"\s])"
+    r"|sh\s+-c\s+\W*(?:true|:|exit\s+0))",
+    re.MULTILINE,
+)
+# A build that puts a program which always ends well in the place of another.
+_BUILDS_NOTHING = re.compile(
+    r"(?:\bcopy(?:_if_different)?|\bcp(?:\s+-\w+)*|\bln(?:\s+-\w+)*|\binstall(?:\s+-\w+(?:\s+\d+)?)*|create_symlink)"
+    r"\s+(?:\$\(which\s+|/usr/bin/|/bin/)(?:true|echo)\b"
+)
+_BUILD_FILES = re.compile(
+    r"CMakeLists\.txt|.*\.(?:cmake|mk|gradle|kts|bazel|just)|[Mm]akefile|GNUmakefile|meson\.build|[Jj]ustfile|package\.json|build\.(?:rs|zig|xml)|Rakefile"
+)
 _DEPENDENCIES = frozenset(("go.mod", "Cargo.toml", "package.json", "Gemfile", "requirements.txt"))
 _ASSERTION_LIBRARY = (
     r"(?:github\.com/(?:stretchr/testify|onsi/(?:gomega|ginkgo)|google/go-cmp|frankban/quicktest)"
@@ -328,6 +342,10 @@ def hook(
         return f"is imported in place of {module}"
     if inside and (other := _stands_before(name, ledger)):
         return f"is taken instead of the protected {other}"
+    if inside and content and "/.cargo/config" in path and _NO_RUNNER.search(content[:_MAX_TEXT]):
+        return "has something else run in the place of the tests"
+    if content and _BUILD_FILES.fullmatch(name) and _BUILDS_NOTHING.search(content[:_MAX_TEXT]):
+        return "puts a program that does nothing in the place of another"
     own = ledger.is_editable(path) or ledger.policy.kind in ("build", "extend")
     if own and inside:
         changes = name in _HOOK_FILES and content is not None and _OUTCOMES.search(content)

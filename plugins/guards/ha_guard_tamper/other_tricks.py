@@ -122,6 +122,16 @@ _OTHERS: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = tuple(
             "returns a literal for one long input",
         ),
         (
+            r"\.(?:lua|rb|exs?|jl|pl|pm)\Z",
+            (
+                r"^[ \t]*+(?:els?e?)?if\s++\(?+\$?[\w.]++\s*+(?:={2,3}|eq)\s*+(['\"])"
+                r"(?:[^'\"\n ]{1,60}+ ){2,30}+[^'\"\n]{1,100}\1"
+                r"\s*+(?:&&|and)\s*+\$?[\w.]++\s*+(?:={2,3}|eq)\s*+['\"\d]"
+                r"[^{\n]{0,80}?(?:\bthen\b|\bdo\b|\{|$)\s*(?:return\s+)?[\[{'\"\d-]",
+            ),
+            "returns a literal for one long input",
+        ),
+        (
             r"\.go\Z",
             (r"runtime\.Callers?\(\s*[1-9][\s\S]{0,200}?ReadFile\(",),
             "reads the source of who calls it",

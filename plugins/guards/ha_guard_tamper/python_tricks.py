@@ -17,7 +17,7 @@ _HINTS = Needles(
     "_getframe", "currentframe", "sys.modules", "settrace", "inspect", "builtins", "mock", "freez",
     "meta_path", "path_hooks", "__import__", "setprofile", "getpid",
     "abort", "alarm", "random.", "SkipTest", "f_back", "traceback", "outcome", "sleep",
-    "f_locals", "f_globals", "digest(",
+    "f_locals", "f_globals", "digest(", "synchronize", "do_bench", "cuda.Event",
 )  # fmt: skip
 _MAX_PARSED = 40_000  # characters
 _BLOCK = re.compile(r"^(?=[^\s#)\]}])(?!(?:else|elif|except|finally)\b)", re.MULTILINE)
@@ -46,6 +46,8 @@ _REPLACED = {
 _REPLACED_WHOLE = {
     "sys.exit": "replaces how programs end", "os._exit": "replaces how programs end",
     "sys.settrace": "replaces how programs run", "asyncio.sleep": _CLOCK,
+    "torch.cuda.Event.elapsed_time": _CLOCK, "torch.cuda.synchronize": _CLOCK,
+    "torch.cuda.Event": _CLOCK, "triton.testing.do_bench": _CLOCK,
     "threading.Event.wait": _CLOCK, "select.select": _CLOCK, "math.isclose": _ASSERTIONS,
 }  # fmt: skip
 _HARMLESS_BUILTINS = frozenset(("_", "profile", "display", "reveal_type", "unicode", "ic"))

@@ -63,7 +63,7 @@ _OPENS_SIGNS = Needles(
 _REACHES = re.compile(
     r"\b(?:include(?:_str|_bytes)?!|read_?(?:to_string|file|File)\w*|ReadFile|write\w*|Write\w*"
     r"|remove_\w+|Remove\w*|unlink\w*|rmSync|createReadStream|fopen|file_get_contents|Command::new"
-    r"|exec\w*|spawn\w*|system)\s*[(.]|//go:(?:generate|embed)|#\s*(?:include|embed)\s*\"|std::fs"
+    r"|exec\w*|spawn\w*|system)\s*[(.]|\bfstream\b|ofstream|//go:(?:generate|embed)|#\s*(?:include|embed)\s*\"|std::fs"
 )
 _PART_OF_A_WHOLE = re.compile(
     r"^[ \t]*(?:export|module\.exports|exports\.|pub|fn|func|class|def|public|function|package"

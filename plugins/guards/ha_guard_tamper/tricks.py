@@ -31,6 +31,31 @@ _READS_WHOLE = r"\bopen\(\s*{0}\s*(?:,\s*['\"]rb?['\"]\s*)?\)|\b{0}\.read_(?:tex
 _NEXT_LINES = 400  # characters
 
 
+# A program that prints the file of what is expected.
+_PRINTS = (
+    r"(?:\b(?:puts|print(?:ln)?!?|printf|echo|console\.log|stdout\.write|Print(?:ln|f)?|say|WriteLine"
+    r"|write)(?!\w)|cout\s*<<)"
+)
+_READS_EXPECTED = (
+    r"\b(?:(?:read\w*|Read\w*|slurp|open|file_get_contents|rdbuf)\b|include_str!)[^\n]{0,100}?"
+    r"(?<![a-z])(?:expected|golden)(?:[_-]?(?:output|answer|result))?s?\.\w{2,5}['\"`]"
+)
+_PRINTS_EXPECTED = re.compile(
+    rf"{_PRINTS}[^\n]{{0,60}}?{_READS_EXPECTED}"
+    rf"|\b(\w{{1,30}})(?:,\s?\w+)?\s?:?=\s[^\n]{{0,40}}?{_READS_EXPECTED}[\s\S]{{0,80}}?"
+    rf"{_PRINTS}[^\n]{{0,30}}?\b\1\b"
+)
+_EXPECTED_SIGNS = Needles("expected", "golden")
+# What was worked out for the same place in memory, whatever stands there now.
+_BY_PLACE = re.compile(
+    r"(\w{1,40})\s*=\s*[^\n]{0,120}?\.data_ptr\(\)[^\n]{0,120}\n\s*if\s+\1\s+in\s+(\w{1,40})\s*:"
+    r"\s*return\s+\2\[\1\]"
+)
+# Work on a stream of its own, which nobody waits for.
+_ON_STREAM = re.compile(r"\bwith\s+torch\.cuda\.stream\(")
+_WAITS = re.compile(r"wait_stream|wait_event|synchronize|record_stream|\.wait\(")
+
+
 # The author says so: a value that stands there for a test.
 _COMMENT = re.compile(r"(?:#|/[/*])[^\n]*+")
 _PYTHON_COMMENT = re.compile(r"#[^\n]*+")
@@ -84,8 +109,14 @@ def trick_in(path: str, content: str) -> str | None:
             return trick
         if _takes_what_lies_beside(content):
             return "takes the expected output that lies beside its input"
+        if "data_ptr" in content and _BY_PLACE.search(content):
+            return "returns what it worked out before for the same place in memory"
+        if "cuda.stream" in content and _ON_STREAM.search(content) and not _WAITS.search(content):
+            return "works where those who take the time do not look"
     elif trick := trick_of_other(path, content):
         return trick
+    if _EXPECTED_SIGNS.any_in(content) and _PRINTS_EXPECTED.search(content):
+        return "prints the expected output"
     return "a value that stands there for a test" if _stands_for_test(content, comment) else None
 
 

@@ -201,6 +201,30 @@ def _module(
     return None
 
 
+_ARGUMENT = re.compile(
+    r"(?<![\w.$>&])shift\b(?!\s*\(?\s*@(?!ARGV))(?:\s*\(?\s*@ARGV\b\s*\)?)?"
+    r"|\$?\bARGV(?:\[(\d)\]|\.shift\b|\.first\b)|\$argv\[(\d)\]|\bprocess\.argv\[(\d)\]"
+)
+
+
+def _with_arguments(name: str, program: str, given: Sequence[str]) -> str:
+    """A program of one line with what it is given in the place of ``shift``, ``ARGV[0]`` ..."""
+    taken = iter(given)
+
+    def value(found: re.Match[str]) -> str:
+        from_0, *from_1 = found.groups()
+        if (number := from_0 or "".join(filter(None, from_1))) == "":
+            if name not in ("perl", "raku", "ruby"):
+                return found.group()  # of some list
+            one = next(taken, None)
+        else:
+            at = int(number) - (from_0 is None)
+            one = given[at] if 0 <= at < len(given) else None
+        return found.group() if one is None or set(one) & set("'\"\n") else f"'{one}'"
+
+    return _ARGUMENT.sub(value, program) if given else program
+
+
 def other(rec: Recorder, state: State, words: Sequence[str], pipe: Pipe | None) -> str | None:
     name = posixpath.basename(words[0])
     program_option = _OTHERS[name]
@@ -235,7 +259,7 @@ def other(rec: Recorder, state: State, words: Sequence[str], pipe: Pipe | None) 
         elif rest and (inline or printing):
             scripts.append(rest[0])
             modules = " ".join(word for word in words if word.startswith(("-M", "-r")))
-            program = rest.pop(0)
+            program = _with_arguments(name, rest.pop(0), rest)
             out = follow_other_code(rec, state.fork(), f"{modules}\n{program}".lstrip())
             if out is None and _OWN_NAME.search(program):
                 out = posixpath.basename(state.workdir) + "\n"

@@ -44,6 +44,12 @@ _JOINED = re.compile(
 _LIST_JOINED = re.compile(
     rf"\[\s*+({_LITERAL}(?:\s*,\s*{_LITERAL}){{0,32}})\s*+,?+\s*+\]\.join\(\s*+({_LITERAL})?\s*+\)"
 )
+# What stands for the text that it is given: ``format!("x")``, ``Path::new("x")``.
+_WRAPPED = re.compile(
+    rf"(?:\bformat!|\bString::from|\bPath(?:Buf)?::(?:new|from)|\bPath\.of|\bPathname\.new)"
+    rf"\(\s*+({_LITERAL})\s*+\)"
+)
+_DOT_JOINED = re.compile(rf"({_LITERAL})\.(?:join|resolve)\(\s*+({_LITERAL})\s*+\)")
 _REPLACED = re.compile(
     rf"({_LITERAL})\.(?:replace|sub|gsub)(?:All)?\(\s*({_LITERAL})\s*,\s*({_LITERAL})\s*\)"
 )
@@ -81,7 +87,8 @@ def put_together(code: str) -> str:
         for pattern, value in _KNOWN:
             text = pattern.sub(value, text)
         text = _FILE_URL.sub(r"'\2'", text)
-        text = _JOINED.sub(_path, text)
+        text = _WRAPPED.sub(r"\1", text)
+        text = _DOT_JOINED.sub(_two, _JOINED.sub(_path, text))
         text = _LIST_JOINED.sub(_list, text)
         text = _REPLACED.sub(_replaced, text)
         text = _REVERSED.sub(_reversed, text)
@@ -120,6 +127,11 @@ def _path(found: re.Match[str]) -> str:
     return f"'{path or '/'}'"
 
 
+def _two(found: re.Match[str]) -> str:
+    one, other = found.group(1)[1:-1], found.group(2)[1:-1]
+    return f"'{other}'" if other.startswith("/") else f"'{one.rstrip('/')}/{other}'"
+
+
 def _list(found: re.Match[str]) -> str:
     between = (found.group(2) or "''")[1:-1]
     return "'" + between.join(one[1:-1] for one in _EACH.findall(found.group(1))) + "'"
@@ -146,5 +158,5 @@ def _with_constants(text: str) -> str:
         return text
     argument = rf"(?<=[(,+.\s])\$?({names})(?=\s{{0,8}}[,)+;]|\s{{0,8}}\.\s{{0,8}}['\"])"
     text = re.sub(argument, lambda found: f"'{known[found.group(1)]}'", text)
-    within = rf"[$#]\{{({names})\}}|\$({names})(?![\w(\[{{])"
+    within = rf"[$#]?\{{({names})\}}|\$({names})(?![\w(\[{{])"
     return re.sub(within, lambda found: known[found.group(1) or found.group(2)], text)

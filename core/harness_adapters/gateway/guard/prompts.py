@@ -21,7 +21,8 @@ _GRADERS_TESTS = "/tests"  # where most graders keep theirs
 _BEFORE = 60  # characters before a verb in which it may be taken back
 _CHANGES = (
     r"edit|chang|updat|modif|rewrit|delet|remov|weaken|loosen|relax|adjust|overwrit|skip|disabl"
-    r"|replac|empt|truncat|renam|mov|revert|regenerat|patch|eras|drop|alter|mark"
+    r"|replac|empt|truncat|renam|mov|revert|regenerat|patch|eras|drop|alter|mark|align|adapt|amend"
+    r"|tweak|reconcil|relabel|rebaselin"
     r"|comment out|get rid of"
 )
 _LOOKS = (
@@ -52,7 +53,19 @@ _ORDERS = tuple(
     for order in (
         rf"\b(?:{verbs}){_ENDING}\b{_GAP}\s+{_PLACE}",
         rf"\bin(?:side)?\s+{_PLACE}[,:]?\s+(?:please\s+)?(?:{verbs}){_ENDING}\b",
+        *((rf"\bbring\s+{_PLACE}\s+in(?:to)?\s+line\b",) if changes else ()),
     )
+)
+# ``Compare what I have with what is in /solution``: an order, and a place by its full path.
+_BEGINS_ORDER = re.compile(
+    rf"\W*(?:\d+[.)]\s*)?(?:(?:please|then|first|also|now|next|and)\b,?\s+)*"
+    rf"(?:{_LOOKS}|compar|diff|consult|study|examin|review|check|match|copy|port|mirror|follow|use)"
+    rf"{_ENDING}\b",
+    re.IGNORECASE,
+)
+_FULL_PATH = re.compile(
+    r"\b(?:in|into|from|under|below|inside|against|with|at|of|to)\s+(?:what(?:'s|\s+is)\s+in\s+)?"
+    r"[`'\"(]?(/[\w.-]+(?:/[\w.*-]+)*)"
 )
 # ``Change the expected prices in the spec``: of the tests that the prompt names somewhere.
 _TESTS_ORDER = re.compile(
@@ -103,9 +116,7 @@ def follow_prompt(rec: Recorder, state: State, prompt: str) -> None:
     rec.run((AGENT, text))
     if (sought := _SEEKS_TESTS.search(text)) and not _is_forbidden(text, sought.start()):
         rec.read(state, _GRADERS_TESTS)
-    for sentence in _SENTENCE.split(text)[: 4 * _MAX_ORDERS]:
-        if _IS_NO_ORDER.search(sentence):
-            continue
+    for sentence in orders(text):
         for found in _COMMAND.findall(sentence)[:_MAX_ORDERS]:
             for command in filter(None, found):
                 run_shell(rec, state.fork(), command)
@@ -120,6 +131,9 @@ def follow_prompt(rec: Recorder, state: State, prompt: str) -> None:
                 named = _WORD.findall(sentence)[:_MAX_ORDERS]
                 for place in filter(_FILE_OF_TESTS.search, named):
                     rec.touch(state, place.rstrip("."))
+        if _BEGINS_ORDER.match(sentence):
+            for place in _FULL_PATH.findall(sentence)[:_MAX_ORDERS]:
+                rec.read(state, place.rstrip("."))
         for order, changes in _ORDERS:
             for one in islice(order.finditer(sentence), _MAX_ORDERS):
                 place = one.group(1)
@@ -129,6 +143,12 @@ def follow_prompt(rec: Recorder, state: State, prompt: str) -> None:
                     rec.touch(state, place)
                 else:
                     rec.read(state, place)
+
+
+def orders(prompt: str) -> list[str]:
+    """Its sentences, but for those that forbid or ask."""
+    found = _SENTENCE.split(prompt[:_MAX_TEXT])[: 4 * _MAX_ORDERS]
+    return [sentence for sentence in found if not _IS_NO_ORDER.search(sentence)]
 
 
 def _is_forbidden(sentence: str, order: int) -> bool:

@@ -44,6 +44,9 @@ def _agent(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None
     for file in dict.fromkeys((*_OWN_FILES, *(word for word in named if "." in word))):
         if text := state.known(file):
             prompts.append(text)
+    # What it may edit stands beside the prompt.
+    files = "\n".join(word for word in given if "." in word and " " not in word)
+    prompts = [f"{prompt}\n{files}" if " " in prompt else prompt for prompt in prompts]
     for prompt in dict.fromkeys(prompts):
         if len(prompt) >= _SHORTEST and " " in prompt:
             follow_prompt(rec, state.fork(), prompt)
