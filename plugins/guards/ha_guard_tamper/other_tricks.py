@@ -310,7 +310,9 @@ _OTHERS: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = tuple(
         ),
         (
             r"\.php\Z",
-            (r"register_shutdown_function[^;]{0,300}exit\(\s*0|^(?:exit|die)\(\s*0?\s*\)\s*;",),
+            (
+                r"register_shutdown_function\([\s\S]{0,200}?\bexit\(\s*0|^(?:exit|die)\(\s*0?\s*\)\s*;",
+            ),
             _ENDS,
         ),
     )

@@ -72,6 +72,9 @@ _IMPORT_HOOKS = frozenset(
 _TIMERS = frozenset(
     ("signal.alarm", "signal.setitimer", "faulthandler.cancel_dump_traceback_later")
 )
+_PLAIN_KINDS = frozenset(
+    ("str", "bytes", "int", "float", "complex", "bool", "list", "tuple", "dict", "set", "object")
+)
 _SWALLOWED = frozenset(("Exception", "BaseException", "AssertionError"))
 _FALLBACK: tuple[tuple[re.Pattern[str], str], ...] = (
     (
@@ -375,7 +378,17 @@ def _run_at_import(body: list[ast.stmt]) -> Iterator[ast.AST]:
 
 def _returns_only(node: ast.FunctionDef, wanted: bool) -> bool:
     returns = [one.value for one in nodes_of(node) if isinstance(one, ast.Return)]
-    return bool(returns) and all(_is_constant(value, wanted) for value in returns)
+    return bool(returns) and all(
+        _is_constant(value, wanted) or (wanted and _asks_kind_alone(value)) for value in returns
+    )
+
+
+def _asks_kind_alone(value: ast.expr | None) -> bool:
+    """``isinstance(other, str)``: equal to every text there is. Of one's own class it may do."""
+    match value:
+        case ast.Call(func=ast.Name(id="isinstance"), args=[ast.Name(), ast.Name(id=kind)]):
+            return kind in _PLAIN_KINDS
+    return False
 
 
 def _of_a_frame(node: ast.expr) -> bool:

@@ -23,6 +23,10 @@ MAX_STRING = 64 * 1024
 MAX_ITEMS = 256
 UNTOLD = "/$untold"  # a folder that the text does not tell
 _UNTOLD_REST = "$unknown"  # what follows the told beginning of a path or an address
+_ENDS_HOST = re.compile(
+    r"\.(?:[\w-]+\.)+(?:com|org|net|io|dev|app|ai|co|info|xyz|cloud|site|online|top|me|ru|cn)"
+    r"(?:[:/].*)?\Z"
+)
 _NO_PLACE = re.compile(r"[\s'\"<>|;]")
 SITE_PACKAGES = "/usr/lib/python3/site-packages"
 _WIDE = re.compile(r"\d{4}|\*")  # in a format: would make something huge
@@ -76,6 +80,13 @@ def begun(text: Any) -> str | None:
     if not isinstance(text, str) or "/" not in text or text.endswith("://"):
         return None
     return None if _NO_PLACE.search(text) else text + _UNTOLD_REST
+
+
+def ended(text: str) -> str | None:
+    """A path or a host of which only the end is told; ``None`` for any other text."""
+    if text.startswith("/"):
+        return UNTOLD + text
+    return f"untold{text}" if _ENDS_HOST.match(text) else None
 
 
 def percent(form: str, values: Any) -> str | None:

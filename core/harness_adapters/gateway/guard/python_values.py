@@ -26,6 +26,7 @@ from harness_adapters.gateway.guard.python_functions import (
     PathValue,
     begun,
     constant,
+    ended,
     of_string,
     percent,
 )
@@ -156,8 +157,8 @@ class Values:
             self._formatted(v) if isinstance(v, ast.FormattedValue) else self.value(v)
             for v in node.values
         ]
-        if len(pieces) > 1 and pieces[0] is None and str(pieces[1]).startswith("/"):
-            pieces[0] = UNTOLD
+        if len(pieces) > 1 and pieces[0] is None and (told := ended(str(pieces[1]))):
+            pieces[:2] = [told]
         out = ""
         for piece in pieces:
             told = begun(out) if piece is None else f"{out}{piece}"
@@ -252,8 +253,8 @@ class Values:
         match node.op:
             case ast.Div() if isinstance(left, (str, NoneType)) and isinstance(right, str):
                 return PathValue(posixpath.join(left or UNTOLD, right))
-            case ast.Add() if left is None and isinstance(right, str) and right.startswith("/"):
-                return UNTOLD + right
+            case ast.Add() if left is None and isinstance(right, str):
+                return ended(right)
             case ast.Add() if isinstance(left, str) and isinstance(right, str):
                 self.rec.value(len(left) + len(right))
                 return (left + right)[:MAX_STRING]
