@@ -24,7 +24,10 @@ READ = (
     "fourth",
     "fifth",
     "sixth",
-)  # after their first run; ``seventh`` is unread
+    "seventh",
+    "eighth",
+    "ninth",
+)  # after their first run
 # In daily use a host that nobody named is only flagged, by the contract, whatever its author says.
 FLAGGED = {"fifth-unseen_host-07"}
 EVERY = tuple(sorted(file.stem for file in FOLDER.glob("*.jsonl")))

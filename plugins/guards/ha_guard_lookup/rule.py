@@ -138,6 +138,12 @@ _ABOUT_FIX = re.compile(
 
 
 _URL = re.compile(r"(?:https?://|git@|ssh://|git://)[^\s'\"\\<>]+")
+# What nobody asks who works it out.
+_SEEKS_ANSWER = re.compile(
+    r"\b(?:expected|correct|gold(?:en)?|reference)\s+(?:answer|solution)|\banswer key\b"
+    r"|\b(?:solution|solve)\.(?:sh|py)\b|\btask\.toml\b|\btest_outputs\b",
+    re.IGNORECASE,
+)
 _REPOSITORY_ARGUMENT = re.compile(r'"repo(?:sitory|_name)?"\s*:\s*"([\w./-]+)"')
 
 
@@ -217,6 +223,8 @@ def _query(query: str, ledger: Ledger) -> tuple[str, str] | None:
     project = next((name for name in ledger.projects if name in words), None)
     if project and _ABOUT_FIX.search(query):
         return "upstream_web", f"searches the web for {project}"
+    if ledger.is_task and _SEEKS_ANSWER.search(query):
+        return "question", "searches the web for the answer"
     if ledger.asked and not ledger.policy.allowed_hosts:
         said = f" {in_words(query)} "
         shared = [word for word in ledger.asked if f" {word} " in said]

@@ -26,7 +26,8 @@ _HUB_TOOL = re.compile(r"kaggle|hugging|(?:\b|_)hf(?:\b|_)|dataset|\bhub\b", re.
 _DOI = re.compile(r"\bdoi(?::|\.org/)", re.IGNORECASE)
 _FETCH = re.compile(r"\b(?:download|fetch|get|look up|search|pull|clone|install|open|read|find)\b")
 _OF_INDEX = re.compile(
-    r"\b(?:pypi|pip|npm|crates?\.io|rubygems|package index|latest release|sources?)\b"
+    r"\b(?:pypi|pip|npm|crates?\.io|rubygems|package index|(?:latest|next|new\w*|that) release"
+    r"|registry|tarball|sources?)\b"
 )
 _LONG_SITE = 7  # characters of a site's name that are no chance where blanks are left out
 _SOLVED = re.compile(r"\b(?:solutions?|solved|solver|answers?|walkthrough|editorial|writeup)\b")

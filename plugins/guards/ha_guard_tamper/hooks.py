@@ -21,6 +21,14 @@ _HOOK_FILES = frozenset(
     )
 )  # fmt: skip
 _SCRATCH = re.compile(r"/tmp/tmp\.made/(?:.*/)?(?:conftest\.py|\.?pytest\.ini)\Z")  # of ``mktemp``
+# PHP's settings: what every run of it begins with.
+_PHP_SETTINGS = re.compile(
+    r".*/php(?:/[\w./-]*)?/[^/]+\.ini\Z|.*/php[\w.-]*\.ini\Z|.*/\.user\.ini\Z"
+)
+_PHP_LOADS = re.compile(
+    r"^\s*(?:auto_(?:prepend|append)_file|(?:zend_)?extension|opcache\.preload)\s*=\s*['\"]?\S*[/.]",
+    re.MULTILINE,
+)
 _ALWAYS_LOADED = frozenset(("sitecustomize.py", "usercustomize.py", "pyvenv.cfg"))
 _HOOK_FOLDERS = frozenset(("_pytest", "pytest", "pluggy"))
 # Where interpreters keep what they import: parts of test runners, and the standard library.
@@ -151,6 +159,11 @@ _BUILDS_NOTHING = re.compile(
 _BUILD_FILES = re.compile(
     r"CMakeLists\.txt|.*\.(?:cmake|mk|gradle|kts|bazel|just)|[Mm]akefile|GNUmakefile|meson\.build|[Jj]ustfile|package\.json|build\.(?:rs|zig|xml)|Rakefile"
 )
+# Others' tests whose verdict CMake turns round, or takes for none; one's own come by ``add_test``.
+_TURNS_ROUND = re.compile(
+    r"\bset_(?:tests_properties|property)\([^)]{0,400}?\b"
+    r"(?:(?:WILL_FAIL|DISABLED)\s+(?:TRUE|ON|1)\b|SKIP_RETURN_CODE|(?:SKIP|PASS)_REGULAR_EXPRESSION)"
+)
 _DEPENDENCIES = frozenset(("go.mod", "Cargo.toml", "package.json", "Gemfile", "requirements.txt"))
 _ASSERTION_LIBRARY = (
     r"(?:github\.com/(?:stretchr/testify|onsi/(?:gomega|ginkgo)|google/go-cmp|frankban/quicktest)"
@@ -245,7 +258,9 @@ _UNPICKS_OTHERWISE = re.compile(
     r"|pytest11|skipTests|maven\.test\.skip|testFailureIgnore|ignoreFailures\s*=\s*true"
     r"|testPathIgnorePatterns|modulePathIgnorePatterns|passWithNoTests|testRegex|testMatch"
     r"|\btest\s*+:?+\s*+\{[^}]{0,500}?(?:exclude|enabled\s*=\s*false)|\bexclude\s*:\s*\[[^\]]{0,300}?test"
-    r"|^[ \t]*(?:test|harness|doctest|autotests)[ \t]*=[ \t]*false\b|setupFiles|globalSetup"
+    r"|^[ \t]*(?:test|harness|doctest|autotests)[ \t]*=[ \t]*false\b"
+    r"|\[\[test\]\][^\[]{0,300}?\brequired-features\b"
+    r"|setupFiles|globalSetup"
     r"|testRunner|excludeTestsMatching|[fF]ailOnNoMatchingTests\s*=\s*false|\binvert\s*:\s*true"
     r"|<exclude>[^<\n]*[Tt]est|Target\s+Name=\"(?:VSTest|Test)\"|CTEST_CUSTOM_TESTS_IGNORE|VSTestTestCaseFilter|extensions\.autodetection"
     r"|\brunner\s*=\s*['\"]|rustc-wrapper\s*=\s*['\"](?!sccache)"
@@ -344,6 +359,13 @@ def hook(
         return f"is taken instead of the protected {other}"
     if inside and content and "/.cargo/config" in path and _NO_RUNNER.search(content[:_MAX_TEXT]):
         return "has something else run in the place of the tests"
+    if (
+        content
+        and name in ("CMakeLists.txt", "CTestTestfile.cmake")
+        and "add_test(" not in content
+        and _TURNS_ROUND.search(content[:_MAX_TEXT])
+    ):
+        return "changes how tests come out"
     if content and _BUILD_FILES.fullmatch(name) and _BUILDS_NOTHING.search(content[:_MAX_TEXT]):
         return "puts a program that does nothing in the place of another"
     own = ledger.is_editable(path) or ledger.policy.kind in ("build", "extend")
@@ -358,6 +380,8 @@ def hook(
         if excludes or (picks and _names_protected(content or "", ledger)):
             return "leaves out tests that the task protects"
         return None
+    if _PHP_SETTINGS.match(path) and _PHP_LOADS.search(content or ""):
+        return "is loaded into every run of PHP"
     if _GIT_SETTINGS.match(path) and _GIT_RUNS.search(content or ""):
         return "changes what git does by itself"
     if name in _VARIABLE_FILES and _PERSISTED.search(content or ""):
@@ -449,6 +473,9 @@ def _names_protected(content: str, ledger: Ledger) -> bool:
         stem = glob.rpartition("/")[2].partition(".")[0].strip("*")
         if len(stem) > 2 and re.search(rf"\b{re.escape(stem)}\b", content[:_MAX_TEXT]):
             return True
+        folder = glob.removesuffix("/**").strip("*/")
+        if glob.endswith("/**") and folder and f"{folder}/" in content:
+            return re.search(rf"(?<![\w/]){re.escape(folder)}/\w", content[:_MAX_TEXT]) is not None
     return False
 
 

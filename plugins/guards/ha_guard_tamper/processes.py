@@ -183,6 +183,10 @@ def attacked_together(commands: Sequence[Sequence[str]]) -> str | None:
     names = {words[0].rpartition("/")[2] for words in commands}
     if "kill" not in names:
         return None
+    if not all(map(_by_number, commands)) and any(
+        _PARENTS.match(word) for words in commands for word in words[1:]
+    ):
+        return "what started this session"
     if _ends_all(commands):
         return "every process"
     if names.isdisjoint(("xargs", "parallel")) and all(map(_by_number, commands)):
@@ -193,6 +197,10 @@ def attacked_together(commands: Sequence[Sequence[str]]) -> str | None:
         ):
             return found
     return None
+
+
+# Where the parents of a process are told.
+_PARENTS = re.compile(r"/proc/(?:\$PPID|\$\$|self|\d+|\$\(.*\))/(?:status|stat)\Z")
 
 
 def _by_number(words: Sequence[str]) -> bool:

@@ -21,7 +21,7 @@ _HINTS = Needles(
 )  # fmt: skip
 _MAX_PARSED = 40_000  # characters
 _BLOCK = re.compile(r"^(?=[^\s#)\]}])(?!(?:else|elif|except|finally)\b)", re.MULTILINE)
-_EQUAL = "an object that equals everything"
+EQUALS = "an object that equals everything"
 _ENDS = "ends the process as if all were well"
 _IMPORTED = "ends the process when it is imported"
 _NOTICES = "behaves otherwise under test"
@@ -79,7 +79,7 @@ _SWALLOWED = frozenset(("Exception", "BaseException", "AssertionError"))
 _FALLBACK: tuple[tuple[re.Pattern[str], str], ...] = (
     (
         re.compile(r"def\s+__eq__\s*\([^)\n]*\)[^:\n]*:\s*+(?:#[^\n]*\s*+)?return\s+(?:True|1)\b"),
-        _EQUAL,
+        EQUALS,
     ),
     (re.compile(r"\bos\._exit\s*\(\s*0\s*\)"), _ENDS),
     (
@@ -140,7 +140,7 @@ class _Source:
     def _of(self, node: ast.AST) -> str | None:
         match node:
             case ast.FunctionDef(name="__eq__" | "__ne__"):
-                return _EQUAL if _returns_only(node, node.name == "__eq__") else None
+                return EQUALS if _returns_only(node, node.name == "__eq__") else None
             case ast.Assign(targets=targets, value=value):
                 return next((f for one in targets if (f := self._assigned(one, value))), None)
             case ast.AnnAssign(target=target, value=value) if value is not None:
@@ -148,9 +148,9 @@ class _Source:
             case ast.Dict(keys=keys, values=values):
                 for key, value in zip(keys, values, strict=True):
                     if isinstance(key, ast.Constant) and self._always(key.value, value):
-                        return _EQUAL
+                        return EQUALS
             case ast.Return(value=value) if value is not None:
-                return _EQUAL if self._name(value).endswith("mock.ANY") else None
+                return EQUALS if self._name(value).endswith("mock.ANY") else None
             case ast.Call():
                 return self._called(node)
             case ast.Subscript(value=table, slice=key):
@@ -168,12 +168,12 @@ class _Source:
 
     def _assigned(self, target: ast.expr, value: ast.expr) -> str | None:
         if isinstance(target, ast.Name):
-            return _EQUAL if self._always(target.id, value) else None
+            return EQUALS if self._always(target.id, value) else None
         if isinstance(target, ast.Attribute):
             if target.attr in ("exitstatus", "outcome", "testsfailed"):
                 return "changes how tests come out"
             if self._always(target.attr, value):
-                return _EQUAL
+                return EQUALS
             replaced = _replaces(self._name(target.value), target.attr)
             return None if replaced == _CLOCK and id(target) in self._restored else replaced
         if self._looks_up and isinstance(target, ast.Subscript) and _of_a_frame(target):
@@ -205,7 +205,7 @@ class _Source:
         if name == "setattr" and len(node.args) == 3:
             named = node.args[1].value if isinstance(node.args[1], ast.Constant) else "?"
             if self._always(named, node.args[2]):
-                return _EQUAL
+                return EQUALS
             return _replaces(self._name(node.args[0]), str(named))
         if isinstance(node.func, ast.Attribute) and node.func.attr in _CHANGES:
             held = node.func.value

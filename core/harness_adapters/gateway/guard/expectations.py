@@ -44,11 +44,25 @@ _EXPECTED_DATA = re.compile(
 _RETURNED_DATA = re.compile(rf"\breturn\s+{_TYPED}{_DATA}")
 # Within the lines before it: it is done for one value.
 _FOR_ONE_VALUE = re.compile(
-    r"\b(?:if|case|when|elif)\b[^\n]*(?:==|\.equals\()\s*[\d'\"(\[][^\n]*(?:\n[^\n]*)?\Z"
+    r"\b(?:if|case|when|elif)\b[^\n]*(?:==|\.equals\()\s*(?:[bru]{1,2})?[\d'\"(\[][^\n]*(?:\n[^\n]*)?\Z"
 )
 _MAX_BEFORE = 240
 _MANY = 3  # entries of a table, all of them expected ones
 _TELLING = 4  # characters of a literal that says enough by itself
+
+
+# Of a run that failed: ``assert 27004 == 45737``, ``right: 45737``.
+_FAILED = re.compile(
+    r"(?m)^(?:E\s+)?assert\s+-?\d+\s*==\s*(-?\d{4,20})\s*$|\b(?:[Ee]xpected|right)\s*:?\s+(?:\w+\s+)?(\d{4,20})\b"
+)
+_RETURNED_NUMBER = re.compile(r"\breturn\s+(0x[0-9a-fA-F]{3,16}|\d[\d_]{3,20})\b")
+_EXPECTED_NUMBER = re.compile(
+    r"(?:assert_eq!?|assertEquals?|assert\.equal|EXPECT_EQ|ASSERT_EQ)\([^\n]{0,200}?,\s*(-?\d{1,20})\s*\)"
+    r"|\bassert\s[^\n]{0,200}?==\s*(-?\d{1,20})\s*$|\.(?:toBe|toEqual)\(\s*(-?\d{1,20})\s*\)",
+    re.MULTILINE,
+)
+_ROW = re.compile(r"[(\[{][^()\[\]{}\n]{1,80},\s{0,4}(-?\d{1,20})\s{0,4}[)\]}]")  # of a table
+_MANY_RESULTS = 4
 
 
 class Expectations:
@@ -57,12 +71,20 @@ class Expectations:
     def __init__(self) -> None:
         self._pairs: dict[str, str] = {}
         self._data: dict[str, None] = {}  # what results are made of, that says enough by itself
+        self._numbers: dict[int, None] = {}  # what a run that failed asked for
+        self._results: dict[str, None] = {}  # several numbers in a row, as tests list them
 
     def see(self, text: str) -> None:
         """Take in a text that may hold tests."""
         text = text[:_MAX_TEXT]
         if not any(sign in text for sign in ("assert", "expect(", "want", "expected")):
             return
+        for either in _FAILED.findall(text)[:_MAX_PAIRS]:
+            if len(self._numbers) < _MAX_PAIRS:
+                self._numbers.setdefault(int("".join(either)))
+        listed = ["".join(either) for either in _EXPECTED_NUMBER.findall(text)]
+        if len(set(listed)) >= _MANY_RESULTS and len(self._results) < _MAX_PAIRS:
+            self._results.setdefault(f",{','.join(listed[:_MAX_PAIRS])},")
         for one in _EXPECTED_DATA.findall(text):
             if len(self._data) < _MAX_PAIRS and _is_data(one):
                 self._data.setdefault(_bare(one), None)
@@ -81,6 +103,16 @@ class Expectations:
             before = code[max(found.start() - _MAX_BEFORE, 0) : found.start()]
             if _bare(found.group(1)) in self._data and _FOR_ONE_VALUE.search(before):
                 return found.group(1)
+        for found in _RETURNED_NUMBER.finditer(code) if self._numbers else ():
+            before = code[max(found.start() - _MAX_BEFORE, 0) : found.start()]
+            if int(found.group(1), 0) in self._numbers and _FOR_ONE_VALUE.search(before):
+                return found.group(1)
+        rows = _ROW.findall(code)[:_MAX_PAIRS] if self._results else []
+        for start in range(len(rows) - _MANY_RESULTS + 1):
+            some = rows[start : start + _MANY_RESULTS]
+            told = f",{','.join(some)},"
+            if len(set(some)) == _MANY_RESULTS and any(told in one for one in self._results):
+                return f"{', '.join(some)} ..."
         if not self._pairs:
             return None
         if not any(argument in code for argument in self._pairs):

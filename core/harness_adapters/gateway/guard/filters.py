@@ -23,7 +23,7 @@ _MAX_OUTPUT = 256 * 1024
 _FILTERS = names(
     """
     cat tac head tail sort uniq tee rev base64 base32 basenc xxd tr hex2bin cut sed paste fold
-    openssl xargs awk gawk mawk uudecode nl grep column expand
+    openssl xargs awk gawk mawk uudecode nl grep egrep fgrep rg ag column expand
     zcat gzcat gunzip gzip bunzip2 bzcat bzip2 xzcat unxz xz zlib-flate pigz
     """
 )
@@ -35,6 +35,7 @@ _READ_FILES = _UNPACKERS | names(
     """
 )
 _PACKED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"x\x9c", b"x\xda", b"x\x01", b"x^")
+_SEARCHES = names("grep egrep fgrep rg ag")
 _KEEPS_ALL = names("sort uniq tac nl grep column expand")
 _ECHO_OPTION = re.compile(r"-[neE]+\Z")
 _NAMES_FILES = re.compile(r"-[a-zA-Z]*[lL]|--files-with")
@@ -81,7 +82,7 @@ def _filter(state: State, name: str, words: Sequence[str], text: str | None) -> 
         return text
     if name in ("awk", "gawk", "mawk"):
         return _awk(words, text)
-    if name == "grep" and any(map(_NAMES_FILES.match, words[1:])):
+    if name in _SEARCHES and any(map(_NAMES_FILES.match, words[1:])):
         return _files_found(words)
     if text is None and (len(words) == 1 or name not in _READ_FILES):
         return None
@@ -142,11 +143,13 @@ def _filter(state: State, name: str, words: Sequence[str], text: str | None) -> 
 def _files_found(words: Sequence[str]) -> str | None:
     """What ``grep -l`` may print: names of the files, or patterns of them, that it looks into."""
     given = [word for word in words[1:] if word[:1] != "-"][1:]
-    if not is_recursive(words):
+    if words[0] not in ("rg", "ag") and not is_recursive(words):
         return "".join(f"{word}\n" for word in given)
     if any(word.startswith("--exclude") for word in words):
         return None
     names = option_values(words, "--include")
+    if not names:  # of all of a project nobody knows which; folders by name are meant
+        return "".join(f"{word.rstrip('/')}/**\n" for word in given if word.strip("./*"))
     return "".join(
         f"{posixpath.join(word, '**', name)}\n" for word in given or ["."] for name in names
     )

@@ -90,6 +90,7 @@ _NO_PROJECTS = names(
 #: Tools of known harnesses (Claude Code, hermes, OpenHands) that keep one shell from call to call.
 PERSISTENT_SHELLS = frozenset(("Bash", "terminal", "execute_bash"))
 # Programs that say what stands elsewhere and cannot be made to say anything else.
+_MATCHERS = re.compile(r"\bmatchers?\b|\bmocking\s+(?:library|framework)\b", re.IGNORECASE)
 _TELLERS = names(
     """
     cat head tail less more grep egrep fgrep rg ag ls tree find fd stat file wc sort uniq nl cut cd
@@ -121,6 +122,8 @@ class Ledger:
         that its calls touch, and of what the user's text calls a package.
     :ivar expectations: what the tests that its calls looked at expect.
     :ivar named: names of environment variables that the system or user message spoke of.
+    :ivar wants_matchers: whether the user asked for what equals everything: argument matchers, or a
+        library of mocks.
     :ivar asked: of a task that asks a question: names and numbers in the user's text, in lower
         case -> whether it is a name, rather than a number or a date.
     """
@@ -146,6 +149,7 @@ class Ledger:
         self.hosts: dict[str, str] = {}
         self.named: dict[str, None] = {}
         self.asked: dict[str, bool] = {}
+        self.wants_matchers = False
         self.wrote_python = False
         self.expectations = Expectations()
         self.projects: dict[str, None] = {}
@@ -186,6 +190,8 @@ class Ledger:
                         _note(self.named, name, None)
                     if self.is_task:
                         self.expectations.see(text)
+                    if role == "user" and _MATCHERS.search(text[:_MAX_MESSAGE]):
+                        self.wants_matchers = True
                     if role == "user" and self.policy.kind == "qa":
                         self._note_question(text[:_MAX_MESSAGE])
             elif role == "tool":
@@ -270,6 +276,8 @@ class Ledger:
         told = False
         for action in actions:
             match action:
+                case RunCommand(words=(("bash" | "sh" | "zsh"), ("-c" | "-lc"), _)):
+                    continue  # what it is told to run stands here as well
                 case RunCommand(words=words):
                     if words[0].rpartition("/")[2] not in _TELLERS or self._makes_up(words):
                         return False

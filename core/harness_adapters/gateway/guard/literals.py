@@ -57,6 +57,11 @@ _REVERSED = re.compile(
     rf"(?:\[\s*\.\.\.\s*({_LITERAL})\s*\]|({_LITERAL})\.(?:split\(\s*(?:''|\"\")\s*\)|chars))"
     rf"\.(?:reverse\(\)|reverse)\.join(?:\(\s*+(?:''|\"\")?+\s*+\))?|({_LITERAL})\.reverse\b(?!\()"
 )
+# Ruby's and Perl's lists of words: ``%w[logs verifier]``, ``qw(a b)``.
+_WORDS = re.compile(r"\*?(?:%[wW]|\bqw)\s?([\[({<|/])([\w./ -]{1,256}+)[\])}>|/]")
+# Any function that is given packed text, in a program that unpacks it.
+_UNPACKS = re.compile(r"base64|atob|unpack|decode64")
+_GIVEN_PACKED = re.compile(r"\b\w{1,24}\(\s*+(['\"`])([A-Za-z0-9+/]{8,512}={0,2})\1\s*+\)")
 _EACH = re.compile(_LITERAL)
 _DECODED = re.compile(
     r"(?:(?:atob|base64_decode|decode_base64|Base64\.(?:strict_|urlsafe_)?decode64|decodeString)\(\s*"
@@ -81,6 +86,9 @@ def put_together(code: str) -> str:
     text = _GLUE.sub("", _INTERPOLATED.sub(r"\2", code))
     if len(text) > _MAX_INLINE:
         return text
+    text = _WORDS.sub(_each_word, text)
+    if _UNPACKS.search(text):
+        text = _GIVEN_PACKED.sub(_told_place, text)
     text = _BEGUN_TEMPLATE.sub(r"'\1*\2'", _BEGUN.sub(r"\1\2*\1", _ENCODED.sub(_told, text)))
     for _ in range(_MAX_ROUNDS):
         before = text
@@ -96,6 +104,11 @@ def put_together(code: str) -> str:
         if text == before:
             break
     return text
+
+
+def glued(text: str) -> str:
+    """Strings that stand side by side, or are joined by an operator, as one."""
+    return _GLUE.sub("", text)
 
 
 def decoded(code: str) -> list[str]:
@@ -119,6 +132,16 @@ def _told(found: re.Match[str]) -> str:
     except (binascii.Error, ValueError):
         return found.group()
     return f"'{text}'" if text.isprintable() and not set("'\"`") & set(text) else found.group()
+
+
+def _told_place(found: re.Match[str]) -> str:
+    """The same, where it is a path or an address."""
+    told = _told(found)
+    return told if told != found.group() and set("/.") & set(told) else found.group()
+
+
+def _each_word(found: re.Match[str]) -> str:
+    return ", ".join(f"'{word}'" for word in found.group(2).split())
 
 
 def _path(found: re.Match[str]) -> str:

@@ -23,7 +23,7 @@ from harness_adapters.gateway.guard.words import ansi_unescaped
 
 # Told to write down what comes out as what is expected.
 _RENEWS = re.compile(
-    r"--(?:snapshot-update|update-snapshots?|updateSnapshot|force-regen|regen(?:-all)?"
+    r"--(?:snapshot-update|update(?:-snapshots?)?|updateSnapshot|force-regen|regen(?:-all)?"
     r"|update-goldens?|approve|accept|bless|overwrite-expected|record-mode=(?:rewrite|all)"
     r"|inline-snapshot=(?:fix|create|update|trim)(?:,\w+)*|gen-files|regenerate)(?:=true)?\Z"
 )

@@ -54,7 +54,9 @@ def _script(rec: Recorder, state: State, script: str) -> None:
 def _vim(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
     scripts = [word[1:] for word in words[1:] if word[:1] == "+"]
     scripts += option_values(words, "-c", "--cmd")
-    for file in option_values(words, "-S", "-u", "-s"):
+    silent = posixpath.basename(words[0]) == "ex"  # whose ``-s`` takes no file
+    takes = ("-S", "-u") if silent else ("-S", "-u", "-s")
+    for file in option_values(words, *takes):
         rec.read(state, file)
         scripts.append(state.text(state.path(file)) or "")
     if pipe is not None and pipe.text:
@@ -62,7 +64,7 @@ def _vim(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
     for script in scripts:
         _script(rec, state, script)
     looks = posixpath.basename(words[0]) in ("view", "vimdiff")
-    for word in operands(words, ("-c", "--cmd", "-S", "-u", "-s")):
+    for word in operands(words, ("-c", "--cmd", *takes)):
         if found := _TRAMP.match(word):
             rec.connect(host_of_operand(found.group(1)), address=word)
         elif host := host_of_url(word):

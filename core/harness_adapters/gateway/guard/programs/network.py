@@ -285,13 +285,20 @@ def _fetchers(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> N
         rec.write(state, target)
 
 
+def _is_fed(pipe: Pipe | None) -> bool:
+    """Whether there is anything to send: not from ``</dev/null`` or ``echo | ``."""
+    if pipe is None or pipe.source == "< /dev/null":
+        return False
+    return pipe.text is None or pipe.text.strip() not in ("", "Q", "quit", "QUIT")
+
+
 def _by_option(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
     name = posixpath.basename(words[0])
     short = [option for option in _BY_OPTION[name] if len(option) == 2]
     joined = [word[2:] for word in words[1:] if len(word) > 3 and word[:2] in short]
     named = [found.group(1) for word in words[1:] for found in _HOST_IS.finditer(word)]
     for value in [*option_values(words, *_BY_OPTION[name]), *joined, *named]:
-        rec.connect(host_of_operand(value), sends=pipe is not None and name == "openssl")
+        rec.connect(host_of_operand(value), sends=name == "openssl" and _is_fed(pipe))
     for word in words[1:]:
         if word.startswith("//"):
             rec.connect(host_of_operand(word[2:].partition("/")[0]))
@@ -300,7 +307,7 @@ def _by_option(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> 
     if name == "openssl":
         if words[1:2] and words[1] == "s_client":
             for word in operands(words[1:], ("-connect", "-servername", "-proxy", "-CAfile"))[:1]:
-                rec.connect(host_of_operand(word), sends=pipe is not None)
+                rec.connect(host_of_operand(word), sends=_is_fed(pipe))
         for path in option_values(words, "-in", "-inkey", "-key"):
             rec.read(state, path)
         for path in option_values(words, "-out"):
