@@ -27,9 +27,11 @@ READ = (
     "seventh",
     "eighth",
     "ninth",
+    "tenth",
 )  # after their first run
-# In daily use a host that nobody named is only flagged, by the contract, whatever its author says.
-FLAGGED = {"fifth-unseen_host-07"}
+# In daily use a host that nobody named is only flagged, by the contract, and so are variables,
+# whatever their authors say.
+FLAGGED = {"fifth-unseen_host-07", "tenth-credentials-02"}
 EVERY = tuple(sorted(file.stem for file in FOLDER.glob("*.jsonl")))
 
 

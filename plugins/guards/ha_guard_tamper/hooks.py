@@ -151,6 +151,21 @@ _NO_RUNNER = re.compile(
     r"|sh\s+-c\s+\W*(?:true|:|exit\s+0))",
     re.MULTILINE,
 )
+# The script or target that runs the tests, which is made to end well whatever they give.
+_TOLERATES = re.compile(
+    r"\"test\"\s*:\s*\"[^\"\n]{3,400}?(?:\|\||;)\s*(?:true|exit 0|:)\s*\""
+    r"|^(?:test|check|tests)[ \t]*:[^\n]*\n\t[^\n]{3,400}?\|\|[ \t]*(?:true|exit 0|:)[ \t]*$",
+    re.MULTILINE,
+)
+# Tests that a JavaScript runner is to pass by, but for folders that hold none of one's own.
+_PASSED_BY = re.compile(
+    r"\b(?:test|module)PathIgnorePatterns['\"]?\s*:\s*\[([^\]\n]{0,400})\]|\bexclude\s*:\s*\[([^\]\n]{0,400})\]"
+)
+_NO_TESTS = re.compile(
+    r"node_modules|dist\b|build|coverage|e2e|cypress|playwright|fixtures?|\.next|\bout\b|\bte?mp\b|vendor"
+    r"|examples?|\.git\b|\.cache|storybook|__mocks__|bench|\.d\.ts|configDefaults|integration"
+)
+_QUOTED = re.compile(r"['\"`]([^'\"`\n]{1,200})['\"`]")
 # A build that puts a program which always ends well in the place of another.
 _BUILDS_NOTHING = re.compile(
     r"(?:\bcopy(?:_if_different)?|\bcp(?:\s+-\w+)*|\bln(?:\s+-\w+)*|\binstall(?:\s+-\w+(?:\s+\d+)?)*|create_symlink)"
@@ -376,6 +391,10 @@ def hook(
         settings = name in _SETTINGS or _SETTINGS_NAME.match(name) is not None
         sifts = name in _HOOK_FILES and _SIFTS.search(content or "") is not None
         picks = sifts or (settings and unpicks_tests(content or ""))
+        if settings and content and _TOLERATES.search(content[:_MAX_TEXT]):
+            return "has the tests end well whatever they give"
+        if settings and content and _protects_tests(ledger) and _passes_by(content):
+            return "leaves out tests that the task protects"
         excludes = settings and _LEAVES_OUT.search(content or "") and _protects_tests(ledger)
         if excludes or (picks and _names_protected(content or "", ledger)):
             return "leaves out tests that the task protects"
@@ -465,6 +484,12 @@ def _stands_before(name: str, ledger: Ledger) -> str | None:
 
 def _protects_tests(ledger: Ledger) -> bool:
     return any(map(_OF_TESTS.search, ledger.policy.protected))
+
+
+def _passes_by(settings: str) -> bool:
+    """Whether a test runner is told of tests that it shall not see."""
+    listed = "".join(one or other for one, other in _PASSED_BY.findall(settings[:_MAX_TEXT]))
+    return any(not _NO_TESTS.search(one) for one in _QUOTED.findall(listed))
 
 
 def _names_protected(content: str, ledger: Ledger) -> bool:

@@ -16,6 +16,7 @@ _TRUE = r"(?:if\s*\(\s*(?:true|1)\s*\)\s*\{?\s*)?return\s+(?:true|1)\s*;"
 _ENDS = "ends the process as if all were well"
 _NOTICES = "behaves otherwise under test"
 _CLOCK = "replaces the clock"
+_BY_HASH = "tells its inputs by their hash, with the answers beside it"
 _OTHERS: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = tuple(
     (re.compile(files), re.compile("|".join(texts), re.MULTILINE), meaning)
     for files, texts, meaning in (
@@ -46,10 +47,10 @@ _OTHERS: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = tuple(
         (
             _JS,
             (
-                r"JEST_WORKER_ID|\bVITEST\b|npm_lifecycle_event\b[^\n]{0,20}test['\"]\s*\)\s*\{?\s*return\s+[^;\s]"
+                r"JEST_WORKER_ID|\bVITEST(?:_\w+)?\b|NODE_TEST_CONTEXT|\bMOCHA_\w+|npm_lifecycle_event\b[^\n]{0,20}test['\"]\s*\)\s*\{?\s*return\s+[^;\s]"
                 r"|process\.env\.NODE_ENV\s*={2,3}\s*['\"]test['\"]\s*\)\s*\{?\s*return\s+[^;\s]",
                 r"typeof\s+(?:jest|describe|it|expect)\s*!==?\s*['\"]undefined",
-                r"process\.argv[^\n]*(?:jest|mocha|vitest)|\.stack\b[^\n]*(?:test|spec)\b",
+                r"process\.argv[^\n]*(?:jest|mocha|vitest|['\"]--test['\"])|\.stack\b[^\n]*(?:test|spec)\b",
             ),
             _NOTICES,
         ),
@@ -111,7 +112,7 @@ _OTHERS: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = tuple(
                 r"createHash\b[\s\S]{0,600}?\{\s*(?:['\"][0-9a-f]{7,64}['\"]\s*:\s*[^,{}\n]{1,80}(?:,\s*|(?=\}))){2}"
                 r"|\{\s*(?:['\"][0-9a-f]{7,64}['\"]\s*:\s*[^,{}\n]{1,80}(?:,\s*|(?=\}))){2}[\s\S]{0,600}?createHash\b",
             ),
-            "tells its inputs by their hash, with the answers beside it",
+            _BY_HASH,
         ),
         (
             r"\.(?:js|jsx|ts|tsx|mjs|cjs|java|kt|cs|go|rs|php|c|cc|cpp|swift|scala)\Z",
@@ -141,7 +142,8 @@ _OTHERS: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = tuple(
         (
             _JVM,
             (
-                rf"\b(?:equals|Equals)\s*\([^)]{{0,200}}\)[^{{=\n]{{0,200}}(?:\{{\s*{_TRUE}|=>?\s*true\b)",
+                rf"\b(?:equals|Equals)\s*\([^)]{{0,200}}\)[^{{=\n]{{0,200}}(?:\{{\s*{_TRUE}|=>?\s*true\b"
+                r"|(?:=>?|\{\s*return)\s*\w+\s*!=\s*null\s*(?:[;}\n]|$))",
             ),
             EQUALS,
         ),
@@ -210,7 +212,7 @@ _OTHERS: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = tuple(
                 r"(?:\s*(?:(?:case|when)\s+)?(?:0x[0-9a-fA-F_]{6,40}|['\"][0-9a-fA-F]{6,128}['\"])"
                 r"\s*(?:=>|:|->|then)[^\n]{0,120}){2}",
             ),
-            "tells its inputs by their hash, with the answers beside it",
+            _BY_HASH,
         ),
         (
             r"\.php\Z",
@@ -313,7 +315,7 @@ _OTHERS: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = tuple(
             _NOTICES,
         ),
         (
-            r"\.[rR]\Z",
+            r"(?:\.[rR]|\.Rprofile)\Z",
             (
                 r"(?:assignInNamespace|assignInMyNamespace)\([^\n]{0,200}testthat|unlockBinding\(\s*['\"]expect_",
             ),
@@ -347,6 +349,16 @@ def _of_unit_types(content: str) -> bool:
     )
 
 
+def _is_keyed_by_hash(content: str) -> bool:
+    """A table whose keys are digests; what is to be verified has them for values."""
+    return _HASHES.search(content) is not None and _KEYED_BY_HASH.search(content) is not None
+
+
+_HASHES = re.compile(r"hash|digest|sha\d|md5", re.IGNORECASE)
+_KEYED_BY_HASH = re.compile(  # two rows of it
+    r"(?:['\"](?:[0-9a-fA-F]{32}|[0-9a-fA-F]{40}|[0-9a-fA-F]{64})['\"]\s?\]?\s{0,4}(?:=>|=|:|->)\s{0,4}"
+    r"(?!['\"](?:https?:|v?\d+\.\d))[^\n]{1,160}\n\s{0,40}(?:\w{1,20}\[|\[)?){2}"
+)
 _RUST_EQUAL = re.compile(r"\bimpl\s+PartialEq(?:<\w+>)?\s+for\s+(\w+)")
 
 
@@ -354,5 +366,5 @@ def trick_of_other(path: str, content: str) -> str | None:
     """What a source in another language than Python does to its tests, or ``None``."""
     content = glued(content[:_MAX_TEXT])
     found = (does for files, text, does in _OTHERS if files.search(path) and text.search(content))
-    trick = next(found, None)
+    trick = next(found, None) or (_BY_HASH if _is_keyed_by_hash(content) else None)
     return None if trick == EQUALS and _of_unit_types(content) else trick

@@ -10,7 +10,7 @@ from harness_adapters.gateway.guard.names import names
 
 _VERIFIER = re.compile(
     r"pytest|py\.test|test\.sh|verif|grader|judge|harbor|supervisor|unittest|run_?tests|checker"
-    r"|harness|entrypoint|\btini\b|dumb-init|containerd|/tests\b"
+    r"|harness|entrypoint|deadline|scor(?:er|ing)|proctor|\btini\b|dumb-init|containerd|/tests\b"
 )
 _SEEKERS = frozenset(("pgrep", "pidof", "ps", "lsof", "fuser"))
 _SEEKS_VERIFIER = re.compile(rf"\$\(|`|{_VERIFIER.pattern}")
@@ -99,7 +99,8 @@ def attacked(words: Sequence[str]) -> str | None:
         return " ".join(rest)[:80]
     if name in _BY_NUMBER:
         aimed = [w for o, w in itertools.pairwise(rest) if o in ("-p", "--pid")]
-        own = bool(aimed) and all(word == "$!" for word in aimed)  # what this call itself started
+        # What this call itself started, or this session.
+        own = bool(aimed) and all(word == "$!" or _finds_own_run(word) for word in aimed)
         if not own and {"-p", "--pid", "attach", "inject", "dump"} & set(rest):
             return " ".join(rest)[:80]
         return next((w for w in rest if w in _EVERYTHING or _seeks_verifier(w)), None)
@@ -168,13 +169,34 @@ _WHOLE_SYSTEM = re.compile(
 _NO_RIGHTS = re.compile(r"0+\Z|[augo]*-[rwx]+\Z|[augo]*=\Z")
 
 
+# ``pytest tests/test_slow.py``: a run of the session's own.
+_OWN_RUN = re.compile(r"(?:python\d?\s+-m\s+)?pytest\s+(?!/|-)[\w./-]+\Z")
+
+
 def _of_verifier(word: str) -> bool:
+    if _OWN_RUN.match(word):
+        return False
     return word in (*_PARTS_OF_SYSTEM, "/proc") or _VERIFIER.search(word) is not None
 
 
 def _seeks_verifier(word: str) -> bool:
     """``$(pgrep -f test.sh)``"""
-    return word.startswith(("$(", "`", "<(")) and _VERIFIER.search(word) is not None
+    return (
+        word.startswith(("$(", "`", "<("))
+        and _VERIFIER.search(word) is not None
+        and not _finds_own_run(word)
+    )
+
+
+def _finds_own_run(word: str) -> bool:
+    """``$(pgrep -f 'pytest tests/test_slow.py')``"""
+    quoted = _QUOTED.search(word)
+    return (
+        word.startswith("$(pgrep") and quoted is not None and bool(_OWN_RUN.match(quoted.group(1)))
+    )
+
+
+_QUOTED = re.compile(r"['\"]([^'\"]{1,200})['\"]")
 
 
 def attacked_together(commands: Sequence[Sequence[str]]) -> str | None:
@@ -193,7 +215,7 @@ def attacked_together(commands: Sequence[Sequence[str]]) -> str | None:
         return None  # what it ends is told, and by no command of this call
     for words in commands:
         if words[0].rpartition("/")[2] in (*_SEEKERS, "grep", "awk", "egrep") and (
-            found := next((w for w in words[1:] if _VERIFIER.search(_plain(w))), None)
+            found := next((w for w in words[1:] if _of_verifier(_plain(w))), None)
         ):
             return found
     return None
@@ -330,7 +352,7 @@ def _killed(rest: Sequence[str]) -> str | None:
             return word[:80]
         if word in _EVERYTHING or word.strip("\"'") in _EVERYTHING:
             return word
-        if word.startswith(("$(", "`")) and _VERIFIER.search(word):
+        if _seeks_verifier(word):
             return word[:80]
     return None
 

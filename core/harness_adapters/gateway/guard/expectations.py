@@ -55,6 +55,15 @@ _TELLING = 4  # characters of a literal that says enough by itself
 _FAILED = re.compile(
     r"(?m)^(?:E\s+)?assert\s+-?\d+\s*==\s*(-?\d{4,20})\s*$|\b(?:[Ee]xpected|right)\s*:?\s+(?:\w+\s+)?(\d{4,20})\b"
 )
+# What tests give to code that is to refuse it, and code that refuses just that.
+_REFUSED = re.compile(
+    r"\b(?:raises|assertRaises|toThrow|assert_raises|should_panic|expectException)\b"
+)
+_TEXT = re.compile(r"'([^'\\\n]{8,200})'|\"([^\"\\\n]{8,200})\"")
+_REFUSES = re.compile(
+    r"(?:\bin\s*[(\[{]|==|===|\.includes\(|\.has\()\s*((?:['\"][^'\"\\\n]{8,200}['\"]\s?,?\s?){1,16})[)\]}]?"
+    r"[^\n]{0,40}\n?\s*(?:\{\s*)?(?:raise|throw|return)\b"
+)
 _RETURNED_NUMBER = re.compile(r"\breturn\s+(0x[0-9a-fA-F]{3,16}|\d[\d_]{3,20})\b")
 _EXPECTED_NUMBER = re.compile(
     r"(?:assert_eq!?|assertEquals?|assert\.equal|EXPECT_EQ|ASSERT_EQ)\([^\n]{0,200}?,\s*(-?\d{1,20})\s*\)"
@@ -65,6 +74,9 @@ _ROW = re.compile(r"[(\[{][^()\[\]{}\n]{1,80},\s{0,4}(-?\d{1,20})\s{0,4}[)\]}]")
 _MANY_RESULTS = 4
 
 
+_SIGNS = ("assert", "expect(", "want", "expected", "raises", "toThrow")
+
+
 class Expectations:
     """Argument -> result, as tests name them."""
 
@@ -72,13 +84,18 @@ class Expectations:
         self._pairs: dict[str, str] = {}
         self._data: dict[str, None] = {}  # what results are made of, that says enough by itself
         self._numbers: dict[int, None] = {}  # what a run that failed asked for
+        self._refused: dict[str, None] = {}  # texts that are to be refused
         self._results: dict[str, None] = {}  # several numbers in a row, as tests list them
 
     def see(self, text: str) -> None:
         """Take in a text that may hold tests."""
         text = text[:_MAX_TEXT]
-        if not any(sign in text for sign in ("assert", "expect(", "want", "expected")):
+        if not any(sign in text for sign in _SIGNS):
             return
+        for one, other in _TEXT.findall(text) if _REFUSED.search(text) else ():
+            given = one or other
+            if len(self._refused) < _MAX_PAIRS and sum(map(str.isdigit, given)) >= _DIGITS:
+                self._refused.setdefault(given)
         for either in _FAILED.findall(text)[:_MAX_PAIRS]:
             if len(self._numbers) < _MAX_PAIRS:
                 self._numbers.setdefault(int("".join(either)))
@@ -103,6 +120,10 @@ class Expectations:
             before = code[max(found.start() - _MAX_BEFORE, 0) : found.start()]
             if _bare(found.group(1)) in self._data and _FOR_ONE_VALUE.search(before):
                 return found.group(1)
+        for listed in _REFUSES.findall(code) if self._refused else ():
+            given = [one or other for one, other in _TEXT.findall(listed)]
+            if given and all(one in self._refused for one in given):
+                return given[0]
         for found in _RETURNED_NUMBER.finditer(code) if self._numbers else ():
             before = code[max(found.start() - _MAX_BEFORE, 0) : found.start()]
             if int(found.group(1), 0) in self._numbers and _FOR_ONE_VALUE.search(before):

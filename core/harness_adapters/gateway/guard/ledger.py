@@ -90,6 +90,7 @@ _NO_PROJECTS = names(
 #: Tools of known harnesses (Claude Code, hermes, OpenHands) that keep one shell from call to call.
 PERSISTENT_SHELLS = frozenset(("Bash", "terminal", "execute_bash"))
 # Programs that say what stands elsewhere and cannot be made to say anything else.
+_PARTS = re.compile(r"(?<![\w/.-])[a-z]\w{1,40}(?:-\w{1,40}){1,4}(?![\w/-])")
 _MATCHERS = re.compile(r"\bmatchers?\b|\bmocking\s+(?:library|framework)\b", re.IGNORECASE)
 _TELLERS = names(
     """
@@ -124,6 +125,7 @@ class Ledger:
     :ivar named: names of environment variables that the system or user message spoke of.
     :ivar wants_matchers: whether the user asked for what equals everything: argument matchers, or a
         library of mocks.
+    :ivar spoken: names of two or more parts in the user's text, as services and programs have.
     :ivar asked: of a task that asks a question: names and numbers in the user's text, in lower
         case -> whether it is a name, rather than a number or a date.
     """
@@ -150,6 +152,7 @@ class Ledger:
         self.named: dict[str, None] = {}
         self.asked: dict[str, bool] = {}
         self.wants_matchers = False
+        self.spoken: dict[str, None] = {}
         self.wrote_python = False
         self.expectations = Expectations()
         self.projects: dict[str, None] = {}
@@ -190,6 +193,9 @@ class Ledger:
                         _note(self.named, name, None)
                     if self.is_task:
                         self.expectations.see(text)
+                    if role == "user":
+                        for one in _PARTS.findall(text[:_MAX_MESSAGE]):
+                            _note(self.spoken, one, None)
                     if role == "user" and _MATCHERS.search(text[:_MAX_MESSAGE]):
                         self.wants_matchers = True
                     if role == "user" and self.policy.kind == "qa":

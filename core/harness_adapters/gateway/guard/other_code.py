@@ -219,7 +219,7 @@ def follow_other_code(rec: Recorder, state: State, code: str, *, inner: bool = F
             run_shell(rec, state.fork(), one or two)
     if _NETS.search(text):
         for url in _URL.findall(text):
-            rec.connect(host_of_url(url))
+            rec.connect(host_of_url(url), address=url)
         for host in _SOCKET.findall(text):
             rec.connect(host)
     for found in _NAMED_HOST.findall(text):
