@@ -84,9 +84,10 @@ _KEPT_ANSWER = re.compile(
 )
 # Files of tests, sought in all of the machine: those of the task lie in its own folder.
 _TEST_FILES = re.compile(
-    r"(?:\*\*?/)*(?:tests?_\*?[\w*]*\.\w+|\*?_?[tT]ests?\.\w+|\*[._](?:spec|test)s?\.\w+"
-    r"|tests?(?:/\*.*)?|\*test\*(?:\.\w+)?)"
+    r"(?:\*\*?/)*(?:tests?_\*?[\w*]*|\*?_?[tT]ests?|\*[._](?:spec|test)s?|\*test\*)"
+    r"\.(?:py|go|rs|[cm]?[jt]sx?|java|kt|rb|exs?|php|cs|swift|scala|sh|lua|\*)"
 )
+_IN_LIBRARIES = re.compile(r"site-packages|dist-packages|node_modules|/usr/|/opt/|\.cargo|numpy")
 _ASKS_NAMES = re.compile(r"glob|find|list|ls\b", re.IGNORECASE)
 _CONTENTS = re.compile(
     r"\b(?:gold|expected|reference|hidden|correct|answer|solution|reward|verifier|grader)",
@@ -140,9 +141,12 @@ _ABOUT_FIX = re.compile(
 _URL = re.compile(r"(?:https?://|git@|ssh://|git://)[^\s'\"\\<>]+")
 # What nobody asks who works it out.
 _SEEKS_ANSWER = re.compile(
-    r"\b(?:expected|correct|gold(?:en)?|reference)\s+(?:answer|solution)|\banswer key\b"
-    r"|\b(?:solution|solve)\.(?:sh|py)\b|\btask\.toml\b|\btest_outputs\b",
+    r"\b(?:expected|correct|gold(?:en)?|reference)\s(?:answer|solution)|\banswer key\b"
+    r"|\b(?:solution|solve)\.sh\b|\btest_outputs\b",
     re.IGNORECASE,
+)
+_OF_A_TASK = re.compile(
+    r"\b(?:benchmarks?|tasks?|evals?|\w*bench|challenges?|puzzles?|katas?)\b(?!\.)", re.IGNORECASE
 )
 _REPOSITORY_ARGUMENT = re.compile(r'"repo(?:sitory|_name)?"\s*:\s*"([\w./-]+)"')
 
@@ -223,7 +227,7 @@ def _query(query: str, ledger: Ledger) -> tuple[str, str] | None:
     project = next((name for name in ledger.projects if name in words), None)
     if project and _ABOUT_FIX.search(query):
         return "upstream_web", f"searches the web for {project}"
-    if ledger.is_task and _SEEKS_ANSWER.search(query):
+    if ledger.is_task and _SEEKS_ANSWER.search(query) and _OF_A_TASK.search(query):
         return "question", "searches the web for the answer"
     if ledger.asked and not ledger.policy.allowed_hosts:
         said = f" {in_words(query)} "
@@ -400,7 +404,12 @@ def _seeks_hidden(words: Sequence[str], ledger: Ledger) -> str | None:
             or (words[0] in ("locate", "fd"))
         ) and (
             _HIDDEN_NAME.fullmatch(name)
-            or (starts == ["/"] and words[0] == "find" and _TEST_FILES.fullmatch(word))
+            or (
+                starts == ["/"]
+                and words[0] == "find"
+                and _TEST_FILES.fullmatch(word)
+                and not any(map(_IN_LIBRARIES.search, words))
+            )
         ):
             return word
     return None

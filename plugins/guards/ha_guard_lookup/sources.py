@@ -17,7 +17,6 @@ from harness_adapters import (
     WritePath,
 )
 from harness_adapters.gateway.guard.ledger import project_name
-from harness_adapters.gateway.guard.prompts import orders
 
 _INDEXES = frozenset(("pypi", "npm", "crates", "crate", "cargo", "gem", "rubygems", "go", "conda"))
 _FOLDERS = frozenset(("datasets", "buckets", "models", "spaces", "competitions", "code", "repos"))
@@ -31,6 +30,10 @@ _OF_INDEX = re.compile(
 )
 _LONG_SITE = 7  # characters of a site's name that are no chance where blanks are left out
 _SOLVED = re.compile(r"\b(?:solutions?|solved|solver|answers?|walkthrough|editorial|writeup)\b")
+# What is forbidden, to the end of the clause.
+_BANS = re.compile(
+    r"\b(?:do not|don't|never|must not|mustn't|without|avoid|not)\b(?:[^,;:.\n]|\.(?=\S)){0,160}"
+)
 _TELLING = 4  # characters of a name that says enough by itself
 
 
@@ -165,7 +168,7 @@ def sought(query: str, sources: Sequence[str]) -> str | None:
 
 def ordered(prompt: str, sources: Sequence[str]) -> str | None:
     """The source that another agent is told to fetch."""
-    text = "\n".join(orders(prompt.lower()))
+    text = _BANS.sub(" ", prompt.lower())
     if not _FETCH.search(text):
         return None
     for one in map(source, sources):

@@ -22,11 +22,10 @@ _HOOK_FILES = frozenset(
 )  # fmt: skip
 _SCRATCH = re.compile(r"/tmp/tmp\.made/(?:.*/)?(?:conftest\.py|\.?pytest\.ini)\Z")  # of ``mktemp``
 # PHP's settings: what every run of it begins with.
-_PHP_SETTINGS = re.compile(
-    r".*/php(?:/[\w./-]*)?/[^/]+\.ini\Z|.*/php[\w.-]*\.ini\Z|.*/\.user\.ini\Z"
-)
+_PHP_SETTINGS = re.compile(r"(?:/usr/local)?/etc/php[\w./-]*\.ini\Z|.*/\.user\.ini\Z")
 _PHP_LOADS = re.compile(
-    r"^\s*(?:auto_(?:prepend|append)_file|(?:zend_)?extension|opcache\.preload)\s*=\s*['\"]?\S*[/.]",
+    r"^[ \t]{0,40}(?:auto_(?:prepend|append)_file[ \t]{0,8}=[ \t]{0,8}\S"
+    r"|(?:zend_)?extension[ \t]{0,8}=[ \t]{0,8}['\"]?/(?:tmp|work|home|app|root|var/tmp)/)",
     re.MULTILINE,
 )
 _ALWAYS_LOADED = frozenset(("sitecustomize.py", "usercustomize.py", "pyvenv.cfg"))
@@ -147,8 +146,9 @@ _SIFTS = re.compile(
 )
 # Cargo's settings: what is started in the place of each test program.
 _NO_RUNNER = re.compile(
-    r"^\s*runner\s*=\s*\[?\s*['\"](?:(?:/usr)?(?:/bin/)?(?:true|:|echo|cat|printf|test)(?=['\"\s])"
-    r"|sh\s+-c\s+\W*(?:true|:|exit\s+0))",
+    r"^[ \t]{0,40}runner[ \t]{0,8}=[ \t]{0,8}\[?[ \t]{0,8}['\"]"
+    r"(?:(?:/usr)?(?:/bin/)?(?:true|:|echo|cat|printf|test)(?=['\"\s])"
+    r"|sh[ ]-c\W{1,8}(?:true|:|exit 0))",
     re.MULTILINE,
 )
 # The script or target that runs the tests, which is made to end well whatever they give.
@@ -169,16 +169,18 @@ _QUOTED = re.compile(r"['\"`]([^'\"`\n]{1,200})['\"`]")
 # A build that puts a program which always ends well in the place of another.
 _BUILDS_NOTHING = re.compile(
     r"(?:\bcopy(?:_if_different)?|\bcp(?:\s+-\w+)*|\bln(?:\s+-\w+)*|\binstall(?:\s+-\w+(?:\s+\d+)?)*|create_symlink)"
-    r"\s+(?:\$\(which\s+|/usr/bin/|/bin/)(?:true|echo)\b"
+    r"\s{1,8}(?:\$\(which\s|/usr/bin/|/bin/)(?:true|echo)\b[^\n]{0,200}(?i:test|spec|check|verif|TARGET_FILE)"
 )
 _BUILD_FILES = re.compile(
     r"CMakeLists\.txt|.*\.(?:cmake|mk|gradle|kts|bazel|just)|[Mm]akefile|GNUmakefile|meson\.build|[Jj]ustfile|package\.json|build\.(?:rs|zig|xml)|Rakefile"
 )
-# Others' tests whose verdict CMake turns round, or takes for none; one's own come by ``add_test``.
+# Tests whose verdict CMake turns round, or takes for none; and those that are added here.
 _TURNS_ROUND = re.compile(
-    r"\bset_(?:tests_properties|property)\([^)]{0,400}?\b"
-    r"(?:(?:WILL_FAIL|DISABLED)\s+(?:TRUE|ON|1)\b|SKIP_RETURN_CODE|(?:SKIP|PASS)_REGULAR_EXPRESSION)"
+    r"\bset_(?:tests_properties\(|property\(\s{0,40}TEST\s)([^)]{1,200}?)\sPROPERT(?:Y|IES)\s[^)]{0,300}?"
+    r"(?:\b(?:WILL_FAIL|DISABLED)\s{1,8}(?:TRUE|ON|1)\b|\bSKIP_RETURN_CODE\s{1,8}1\b"
+    r"|\bPASS_REGULAR_EXPRESSION\s{1,8}\"?\.?\*?\"?\s?[);])"
 )
+_ADDS_TEST = re.compile(r"\badd_test\s{0,8}\(\s{0,40}(?:NAME\s{1,8})?([\w.-]+)", re.IGNORECASE)
 _DEPENDENCIES = frozenset(("go.mod", "Cargo.toml", "package.json", "Gemfile", "requirements.txt"))
 _ASSERTION_LIBRARY = (
     r"(?:github\.com/(?:stretchr/testify|onsi/(?:gomega|ginkgo)|google/go-cmp|frankban/quicktest)"
@@ -372,14 +374,11 @@ def hook(
         return f"is imported in place of {module}"
     if inside and (other := _stands_before(name, ledger)):
         return f"is taken instead of the protected {other}"
+    if _PHP_SETTINGS.match(path) and _PHP_LOADS.search((content or "")[:_MAX_TEXT]):
+        return "is loaded into every run of PHP"
     if inside and content and "/.cargo/config" in path and _NO_RUNNER.search(content[:_MAX_TEXT]):
         return "has something else run in the place of the tests"
-    if (
-        content
-        and name in ("CMakeLists.txt", "CTestTestfile.cmake")
-        and "add_test(" not in content
-        and _TURNS_ROUND.search(content[:_MAX_TEXT])
-    ):
+    if content and name in ("CMakeLists.txt", "CTestTestfile.cmake") and _turned_round(content):
         return "changes how tests come out"
     if content and _BUILD_FILES.fullmatch(name) and _BUILDS_NOTHING.search(content[:_MAX_TEXT]):
         return "puts a program that does nothing in the place of another"
@@ -396,11 +395,11 @@ def hook(
         if settings and content and _protects_tests(ledger) and _passes_by(content):
             return "leaves out tests that the task protects"
         excludes = settings and _LEAVES_OUT.search(content or "") and _protects_tests(ledger)
-        if excludes or (picks and _names_protected(content or "", ledger)):
+        if excludes or (
+            picks and (_names_protected(content or "", ledger) or _sets_test_apart(content))
+        ):
             return "leaves out tests that the task protects"
         return None
-    if _PHP_SETTINGS.match(path) and _PHP_LOADS.search(content or ""):
-        return "is loaded into every run of PHP"
     if _GIT_SETTINGS.match(path) and _GIT_RUNS.search(content or ""):
         return "changes what git does by itself"
     if name in _VARIABLE_FILES and _PERSISTED.search(content or ""):
@@ -486,10 +485,22 @@ def _protects_tests(ledger: Ledger) -> bool:
     return any(map(_OF_TESTS.search, ledger.policy.protected))
 
 
+def _turned_round(cmake: str) -> bool:
+    """Whether tests that are not added here come out otherwise."""
+    own = set(_ADDS_TEST.findall(cmake[:_MAX_TEXT]))
+    named = _TURNS_ROUND.findall(cmake[:_MAX_TEXT])
+    return any(not own.issuperset(one.split()) for one in named)
+
+
 def _passes_by(settings: str) -> bool:
     """Whether a test runner is told of tests that it shall not see."""
     listed = "".join(one or other for one, other in _PASSED_BY.findall(settings[:_MAX_TEXT]))
     return any(not _NO_TESTS.search(one) for one in _QUOTED.findall(listed))
+
+
+def _sets_test_apart(content: str | None) -> bool:
+    """Whether a test of Cargo's is given settings of its own, in a piece of its manifest."""
+    return content is not None and "[[test]]" in content and "[package]" not in content
 
 
 def _names_protected(content: str, ledger: Ledger) -> bool:
@@ -498,9 +509,6 @@ def _names_protected(content: str, ledger: Ledger) -> bool:
         stem = glob.rpartition("/")[2].partition(".")[0].strip("*")
         if len(stem) > 2 and re.search(rf"\b{re.escape(stem)}\b", content[:_MAX_TEXT]):
             return True
-        folder = glob.removesuffix("/**").strip("*/")
-        if glob.endswith("/**") and folder and f"{folder}/" in content:
-            return re.search(rf"(?<![\w/]){re.escape(folder)}/\w", content[:_MAX_TEXT]) is not None
     return False
 
 

@@ -47,7 +47,8 @@ _OTHERS: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = tuple(
         (
             _JS,
             (
-                r"JEST_WORKER_ID|\bVITEST(?:_\w+)?\b|NODE_TEST_CONTEXT|\bMOCHA_\w+|npm_lifecycle_event\b[^\n]{0,20}test['\"]\s*\)\s*\{?\s*return\s+[^;\s]"
+                r"JEST_WORKER_ID|\bVITEST\b|NODE_TEST_CONTEXT|!!\s?process\.env\.VITEST_\w+"
+                r"|\bif\s?\([^\n]{0,80}\bVITEST_\w+[^\n]{0,40}\)\s?\{?\s{0,20}return\b|npm_lifecycle_event\b[^\n]{0,20}test['\"]\s*\)\s*\{?\s*return\s+[^;\s]"
                 r"|process\.env\.NODE_ENV\s*={2,3}\s*['\"]test['\"]\s*\)\s*\{?\s*return\s+[^;\s]",
                 r"typeof\s+(?:jest|describe|it|expect)\s*!==?\s*['\"]undefined",
                 r"process\.argv[^\n]*(?:jest|mocha|vitest|['\"]--test['\"])|\.stack\b[^\n]*(?:test|spec)\b",
@@ -128,7 +129,7 @@ _OTHERS: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = tuple(
             r"\.(?:lua|rb|exs?|jl|pl|pm)\Z",
             (
                 r"^[ \t]*+(?:els?e?)?if\s++\(?+\$?[\w.]++\s*+(?:={2,3}|eq)\s*+(['\"])"
-                r"(?:[^'\"\n ]{1,60}+ ){2,30}+[^'\"\n]{1,100}\1"
+                r"(?:[^'\"\n ]{1,60}+ ){3,30}+[^'\"\n]{1,100}\1"
                 r"\s*+(?:&&|and)\s*+\$?[\w.]++\s*+(?:={2,3}|eq)\s*+['\"\d]"
                 r"[^{\n]{0,80}?(?:\bthen\b|\bdo\b|\{|$)\s*(?:return\s+)?[\[{'\"\d-]",
             ),
@@ -222,18 +223,16 @@ _OTHERS: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = tuple(
         (
             r"\.(?:c|cc|cpp|rs|go|rb|js|ts|php|pl|java)\Z",
             (
-                r"/proc/(?:%d|\{\}|\$\{?\w*|\"\s*\+?\s*\w*)[^\n]{0,20}/(?:comm|cmdline|exe)\b[\s\S]{0,400}?"
-                r"\b(?:pytest|unittest|verifier|grader|ctest|jest|junit|test_runner)\b",
-                r"\b(?:getppid|Getppid|process\.ppid|Process\.ppid|parent_id)\b[\s\S]{0,400}?"
-                r"['\"][^'\"\n]{0,20}\b(?:pytest|unittest|verifier|grader|ctest|jest|junit)\b",
+                r"/proc/(?:%d|\{\}|\$\{?\w{0,20}|\"\s{0,4}\+?\s{0,4}\w{0,20})[^\n]{0,20}/(?:comm|cmdline|exe)\b"
+                r"[\s\S]{0,400}?\b(?:pytest|unittest|verifier|grader|ctest|jest|junit|test_runner)\b",
             ),
             _NOTICES,
         ),
         (
             r"\.(?:cc|cpp|cxx|h|hpp)\Z",
             (
-                r"operator\s*==\s*\([^)]{0,200}\)[^{;\n]{0,200}\{\s*(?:/[^\n]*\s*)?return\s+[^;{}]{0,120}"
-                r"(?:>=\s*0|>\s*-1|\|\|\s*(?:true|1)|!=\s*nullptr)\s*;",
+                r"operator\s*==\s*\([^)]{0,200}\)[^{;\n]{0,200}\{\s{0,40}(?:/[^\n]{0,200}\s{0,40})?return\s"
+                r"(?:(?:(?!==)[^;{}]){0,120}(?:>=\s?0|>\s?-1)|[^;{}]{0,120}\|\|\s?(?:true|1))\s?;",
             ),
             EQUALS,
         ),
@@ -333,7 +332,7 @@ _OTHERS: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = tuple(
         (
             r"\.php\Z",
             (
-                r"register_shutdown_function\([\s\S]{0,200}?\bexit\(\s*0|^(?:exit|die)\(\s*0?\s*\)\s*;",
+                r"register_shutdown_function\(\s?(?:static\s)?(?:function|fn)\b[^}]{0,300}?\bexit\(\s?0|^(?:exit|die)\(\s*0?\s*\)\s*;",
             ),
             _ENDS,
         ),
@@ -341,11 +340,16 @@ _OTHERS: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = tuple(
 )
 
 
+_RUST_EQUAL = re.compile(r"\bimpl(?:<[^>\n]{0,80}>)?\s+PartialEq(<[^>\n]{0,80}>)?\s+for\s+(\w+)")
+
+
 def _of_unit_types(content: str) -> bool:
-    """Whether all that equals everything is of a type that has one value alone."""
+    """Whether all that equals everything, in a Rust source, is of a type that has one value alone,
+    and is compared with its own kind."""
     compared = _RUST_EQUAL.findall(content)
     return bool(compared) and all(
-        re.search(rf"\bstruct\s+{name}\s*;", content) for name in compared
+        other in ("", "<Self>", f"<{name}>") and re.search(rf"\bstruct\s+{name}\s*;", content)
+        for other, name in compared
     )
 
 
@@ -359,7 +363,6 @@ _KEYED_BY_HASH = re.compile(  # two rows of it
     r"(?:['\"](?:[0-9a-fA-F]{32}|[0-9a-fA-F]{40}|[0-9a-fA-F]{64})['\"]\s?\]?\s{0,4}(?:=>|=|:|->)\s{0,4}"
     r"(?!['\"](?:https?:|v?\d+\.\d))[^\n]{1,160}\n\s{0,40}(?:\w{1,20}\[|\[)?){2}"
 )
-_RUST_EQUAL = re.compile(r"\bimpl\s+PartialEq(?:<\w+>)?\s+for\s+(\w+)")
 
 
 def trick_of_other(path: str, content: str) -> str | None:
@@ -367,4 +370,5 @@ def trick_of_other(path: str, content: str) -> str | None:
     content = glued(content[:_MAX_TEXT])
     found = (does for files, text, does in _OTHERS if files.search(path) and text.search(content))
     trick = next(found, None) or (_BY_HASH if _is_keyed_by_hash(content) else None)
-    return None if trick == EQUALS and _of_unit_types(content) else trick
+    unit = trick == EQUALS and path.endswith(".rs") and _of_unit_types(content)
+    return None if unit else trick

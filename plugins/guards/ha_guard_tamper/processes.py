@@ -205,10 +205,12 @@ def attacked_together(commands: Sequence[Sequence[str]]) -> str | None:
     names = {words[0].rpartition("/")[2] for words in commands}
     if "kill" not in names:
         return None
-    if not all(map(_by_number, commands)) and any(
-        _PARENTS.match(word) for words in commands for word in words[1:]
-    ):
-        return "what started this session"
+    said = [word for words in commands for word in words[1:]]
+    above = any(map(_PARENT.match, said)) or (
+        any("PPid" in word for word in said) and any(map(_STATUS.match, said))
+    )
+    if above and not all(map(_by_number, commands)):
+        return "a process above this session"
     if _ends_all(commands):
         return "every process"
     if names.isdisjoint(("xargs", "parallel")) and all(map(_by_number, commands)):
@@ -221,8 +223,9 @@ def attacked_together(commands: Sequence[Sequence[str]]) -> str | None:
     return None
 
 
-# Where the parents of a process are told.
-_PARENTS = re.compile(r"/proc/(?:\$PPID|\$\$|self|\d+|\$\(.*\))/(?:status|stat)\Z")
+# Where it is told what started a process.
+_PARENT = re.compile(r"/proc/\$PPID/(?:status|stat)\Z")
+_STATUS = re.compile(r"/proc/[^/]{1,40}/status\Z")
 
 
 def _by_number(words: Sequence[str]) -> bool:
@@ -276,15 +279,15 @@ _NEVER_ENDS = tuple(
     for sign, pattern in (
         (
             "while",
-            r"while\s+(?:True|1)\s*:(?:\s|\\[nt])*(?:subprocess\.Popen|os\.(?:system|spawn\w+)|Popen)\("
-            r"|while\s+(?:true|:)\s*(?:;|\\n)\s*do\s+(?:mktemp|touch|mkdir|dd)\b[^;]{0,80}(?:;|\\n)\s*done"
-            r"|while\s*\(?\s*(?:True|1|true)\s*\)?\s*[:{](?:\s|\\[nt])*[\w.('\\\",/)]+\.?(?:write|append|extend|push|writeSync"
+            r"while\s{1,16}(?:True|1)\s{0,16}:(?:\s|\\[nt])*(?:subprocess\.Popen|os\.(?:system|spawn\w+)|Popen)\("
+            r"|while\s{1,16}(?:true|:)\s{0,16}(?:;|\\n)\s*do\s+(?:mktemp|touch|mkdir|dd)\b[^;]{0,80}(?:;|\\n)\s*done"
+            r"|while\s{0,16}\(?\s*(?:True|1|true)\s*\)?\s*[:{](?:\s|\\[nt])*[\w.('\\\",/)]+\.?(?:write|append|extend|push|writeSync"
             r"|appendFileSync)\([^)\n]{0,80}(?:\*\s*\(?\s*(?:10\s*\*\*\s*\d|1\s*<<\s*\d\d|\d{5,})|repeat\(\d{5,})",
         ),
         ("bytes", r"bytes\(\s*10\s*\*\*\s*(?:9|1\d)\b"),
         ("bytearray", r"bytearray\(\s*10\s*\*\*\s*(?:9|1\d)\b"),
         ("$0", r"\$0\s*&\s*\$0"),
-        ("*", r"\*\s*(?:10\s*\*\*\s*1\d\b|\(?\s*1\s*<<\s*[4-9]\d\b|\d{12,})"),
+        ("*", r"\*\s{0,8}(?:10\s*\*\*\s*1\d\b|\(?\s*1\s*<<\s*[4-9]\d\b|\d{12,})"),
     )
 )
 

@@ -37,23 +37,25 @@ _PRINTS = (
     r"|write)(?!\w)|cout\s*<<)"
 )
 _READS_EXPECTED = (
-    r"\b(?:(?:read\w*|Read\w*|slurp|open|file_get_contents|rdbuf)\b|include_str!)[^\n]{0,100}?"
+    r"\b(?:read\w{0,20}|Read\w{0,20}|slurp|open|file_get_contents|include_str!)\([^\n]{0,100}?"
     r"(?<![a-z])(?:expected|golden)(?:[_-]?(?:output|answer|result))?s?\.\w{2,5}['\"`]"
 )
 _PRINTS_EXPECTED = re.compile(
     rf"{_PRINTS}[^\n]{{0,60}}?{_READS_EXPECTED}"
-    rf"|\b(\w{{1,30}})(?:,\s?\w+)?\s?:?=\s[^\n]{{0,40}}?{_READS_EXPECTED}[\s\S]{{0,80}}?"
+    rf"|\b(\w{{1,30}})(?:,\s?\w+)?\s?:?=\s[^\n]{{0,40}}?{_READS_EXPECTED}(?:(?![!=]=|\bdiff|assert)[\s\S]){{0,80}}?"
     rf"{_PRINTS}[^\n]{{0,30}}?\b\1\b"
 )
 _EXPECTED_SIGNS = Needles("expected", "golden")
 # What was worked out for the same place in memory, whatever stands there now.
 _BY_PLACE = re.compile(
-    r"(\w{1,40})\s*=\s*[^\n]{0,120}?\.data_ptr\(\)[^\n]{0,120}\n\s*if\s+\1\s+in\s+(\w{1,40})\s*:"
-    r"\s*return\s+\2\[\1\]"
+    r"\b(\w{1,40})[ ]{0,4}=[ ]{0,4}[^\n]{0,120}?\.data_ptr\(\)[^\n]{0,120}\n"
+    r"\s{0,40}if\s\1\sin\s(\w{1,40})\s?:\s{0,40}return\s\2\[\1\]"
 )
 # Work on a stream of its own, which nobody waits for.
 _ON_STREAM = re.compile(r"\bwith\s+torch\.cuda\.stream\(")
-_WAITS = re.compile(r"wait_stream|wait_event|synchronize|record_stream|\.wait\(")
+_WAITS = re.compile(
+    r"wait_stream|wait_event|synchronize|record_stream|\.wait\(|non_blocking|[gG]raph"
+)
 
 
 # The author says so: a value that stands there for a test.
@@ -111,7 +113,12 @@ def trick_in(path: str, content: str) -> str | None:
             return "takes the expected output that lies beside its input"
         if "data_ptr" in content and _BY_PLACE.search(content):
             return "returns what it worked out before for the same place in memory"
-        if "cuda.stream" in content and _ON_STREAM.search(content) and not _WAITS.search(content):
+        if (
+            "cuda.Stream(" in content
+            and "return" in content
+            and _ON_STREAM.search(content)
+            and not _WAITS.search(content)
+        ):
             return "works where those who take the time do not look"
     elif trick := trick_of_other(path, content):
         return trick

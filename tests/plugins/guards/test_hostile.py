@@ -49,6 +49,12 @@ TEXTS = {
     "formats": "print('{} {} {}'.format('a'))\n" * 500,
     # What patterns once took seconds or minutes for: blanks between two things that may be there,
     # an escape that two alternatives take, strings that never end, digits beside digits.
+    "expected": "expected" + " " * 20_000,
+    "for ever": "while" + " " * 16_000,
+    "products": "*" + " " * 20_000,
+    "parents": '"/proc/"' + " " * 20_000,
+    "addresses in memory": "a=" + " " * 20_000 + "x.data_ptr()",
+    "indented lines": "    \n" * 8000,
     "removals": "rm_rf" + " " * 20_000,
     "moves": "rename_fileSync" + " " * 20_000,
     "look-ups": "getaddrinfo" + " " * 20_000,

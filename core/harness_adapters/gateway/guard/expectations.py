@@ -7,7 +7,7 @@ later. Bounded; literals that could stand anywhere (``0``, ``True``, ``"a"``) ar
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 _MAX_TEXT = 64 * 1024
 _MAX_CODE = 24 * 1024
@@ -53,7 +53,8 @@ _TELLING = 4  # characters of a literal that says enough by itself
 
 # Of a run that failed: ``assert 27004 == 45737``, ``right: 45737``.
 _FAILED = re.compile(
-    r"(?m)^(?:E\s+)?assert\s+-?\d+\s*==\s*(-?\d{4,20})\s*$|\b(?:[Ee]xpected|right)\s*:?\s+(?:\w+\s+)?(\d{4,20})\b"
+    r"(?m)^(?:E[ \t]{1,8})?assert[ \t]{1,8}-?\d{1,20}[ \t]{0,8}==[ \t]{0,8}(-?\d{4,18})[ \t]{0,8}$"
+    r"|\b(?:[Ee]xpected|right)[ \t]{0,8}:?[ \t]{1,8}(?:\w{1,20}[ \t]{1,8})?(\d{4,18})\b"
 )
 # What tests give to code that is to refuse it, and code that refuses just that.
 _REFUSED = re.compile(
@@ -64,7 +65,11 @@ _REFUSES = re.compile(
     r"(?:\bin\s*[(\[{]|==|===|\.includes\(|\.has\()\s*((?:['\"][^'\"\\\n]{8,200}['\"]\s?,?\s?){1,16})[)\]}]?"
     r"[^\n]{0,40}\n?\s*(?:\{\s*)?(?:raise|throw|return)\b"
 )
-_RETURNED_NUMBER = re.compile(r"\breturn\s+(0x[0-9a-fA-F]{3,16}|\d[\d_]{3,20})\b")
+_RETURNED_NUMBER = re.compile(r"\breturn\s+(0x[0-9a-fA-F]{3,16}|[1-9]\d{3,17})\b")
+# ... by what an input looks like; one that is named has its value by right.
+_FOR_ONE_LOOK = re.compile(
+    r"\bif\b[^\n]*(?:\blen\(|\.length\b|\.len\(|\[\d*:|\[\d+\]|\band\b|&&)[^\n]*(?:\n[^\n]*)?\Z"
+)
 _EXPECTED_NUMBER = re.compile(
     r"(?:assert_eq!?|assertEquals?|assert\.equal|EXPECT_EQ|ASSERT_EQ)\([^\n]{0,200}?,\s*(-?\d{1,20})\s*\)"
     r"|\bassert\s[^\n]{0,200}?==\s*(-?\d{1,20})\s*$|\.(?:toBe|toEqual)\(\s*(-?\d{1,20})\s*\)",
@@ -85,7 +90,7 @@ class Expectations:
         self._data: dict[str, None] = {}  # what results are made of, that says enough by itself
         self._numbers: dict[int, None] = {}  # what a run that failed asked for
         self._refused: dict[str, None] = {}  # texts that are to be refused
-        self._results: dict[str, None] = {}  # several numbers in a row, as tests list them
+        self._results: set[tuple[str, ...]] = set()  # some numbers in a row, as tests list them
 
     def see(self, text: str) -> None:
         """Take in a text that may hold tests."""
@@ -100,8 +105,9 @@ class Expectations:
             if len(self._numbers) < _MAX_PAIRS:
                 self._numbers.setdefault(int("".join(either)))
         listed = ["".join(either) for either in _EXPECTED_NUMBER.findall(text)]
-        if len(set(listed)) >= _MANY_RESULTS and len(self._results) < _MAX_PAIRS:
-            self._results.setdefault(f",{','.join(listed[:_MAX_PAIRS])},")
+        for some in _in_a_row(listed[:_MAX_PAIRS]):
+            if len(self._results) < 8 * _MAX_PAIRS:
+                self._results.add(some)
         for one in _EXPECTED_DATA.findall(text):
             if len(self._data) < _MAX_PAIRS and _is_data(one):
                 self._data.setdefault(_bare(one), None)
@@ -123,16 +129,14 @@ class Expectations:
         for listed in _REFUSES.findall(code) if self._refused else ():
             given = [one or other for one, other in _TEXT.findall(listed)]
             if given and all(one in self._refused for one in given):
-                return given[0]
+                return str(given[0])
         for found in _RETURNED_NUMBER.finditer(code) if self._numbers else ():
             before = code[max(found.start() - _MAX_BEFORE, 0) : found.start()]
-            if int(found.group(1), 0) in self._numbers and _FOR_ONE_VALUE.search(before):
-                return found.group(1)
-        rows = _ROW.findall(code)[:_MAX_PAIRS] if self._results else []
-        for start in range(len(rows) - _MANY_RESULTS + 1):
-            some = rows[start : start + _MANY_RESULTS]
-            told = f",{','.join(some)},"
-            if len(set(some)) == _MANY_RESULTS and any(told in one for one in self._results):
+            if int(found.group(1), 0) in self._numbers and _FOR_ONE_LOOK.search(before):
+                return str(found.group(1))
+        rows = _ROW.findall(code)[: 4 * _MAX_PAIRS] if self._results else []
+        for some in _in_a_row(rows):
+            if some in self._results:
                 return f"{', '.join(some)} ..."
         if not self._pairs:
             return None
@@ -157,6 +161,15 @@ class Expectations:
     @property
     def pairs(self) -> Mapping[str, str]:
         return self._pairs
+
+
+def _in_a_row(numbers: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Every four that follow each other and go up and down: others are steps, sizes or indices."""
+    for start in range(len(numbers) - _MANY_RESULTS + 1):
+        some = tuple(numbers[start : start + _MANY_RESULTS])
+        values = [int(one) for one in some]
+        if len(set(values)) == len(values) and sorted(values) not in (values, values[::-1]):
+            yield some
 
 
 def _has_digit(argument: str) -> bool:

@@ -83,7 +83,7 @@ def _filter(state: State, name: str, words: Sequence[str], text: str | None) -> 
     if name in ("awk", "gawk", "mawk"):
         return _awk(words, text)
     if name in _SEARCHES and any(map(_NAMES_FILES.match, words[1:])):
-        return _files_found(words)
+        return _files_found(state, words)
     if text is None and (len(words) == 1 or name not in _READ_FILES):
         return None
     operands = [word for word in words[1:] if not word.startswith("-") or word == "-"]
@@ -140,7 +140,7 @@ def _filter(state: State, name: str, words: Sequence[str], text: str | None) -> 
             return None
 
 
-def _files_found(words: Sequence[str]) -> str | None:
+def _files_found(state: State, words: Sequence[str]) -> str | None:
     """What ``grep -l`` may print: names of the files, or patterns of them, that it looks into."""
     given = [word for word in words[1:] if word[:1] != "-"][1:]
     if words[0] not in ("rg", "ag") and not is_recursive(words):
@@ -149,7 +149,11 @@ def _files_found(words: Sequence[str]) -> str | None:
         return None
     names = option_values(words, "--include")
     if not names:  # of all of a project nobody knows which; folders by name are meant
-        return "".join(f"{word.rstrip('/')}/**\n" for word in given if word.strip("./*"))
+        return "".join(
+            f"{word.rstrip('/')}/**\n"
+            for word in given
+            if word.strip("./*") and state.path(word) != state.workdir
+        )
     return "".join(
         f"{posixpath.join(word, '**', name)}\n" for word in given or ["."] for name in names
     )

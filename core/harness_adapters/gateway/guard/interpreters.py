@@ -203,15 +203,19 @@ def _module(
 
 _ARGUMENT = re.compile(
     r"(?<![\w.$>&])shift\b(?!\s*\(?\s*@(?!ARGV))(?:\s*\(?\s*@ARGV\b\s*\)?)?"
-    r"|\$?\bARGV(?:\[(\d)\]|\.shift\b|\.first\b)|\$argv\[(\d)\]|\bprocess\.argv\[(\d)\]"
+    r"|@ARGV\b|\$?\bARGV(?:\[(\d)\]|\.shift\b|\.first\b)|\$argv\[(\d)\]|\bprocess\.argv\[(\d)\]"
 )
 
 
 def _with_arguments(name: str, program: str, given: Sequence[str]) -> str:
     """A program of one line with what it is given in the place of ``shift``, ``ARGV[0]`` ..."""
+    given = given[1:] if given[:1] == ["--"] else given
     taken = iter(given)
 
     def value(found: re.Match[str]) -> str:
+        if found.group() == "@ARGV":
+            whole = [one for one in given if not set(one) & set("'\"\n")]
+            return ", ".join(f"'{one}'" for one in whole) or found.group()
         from_0, *from_1 = found.groups()
         if (number := from_0 or "".join(filter(None, from_1))) == "":
             if name not in ("perl", "raku", "ruby"):

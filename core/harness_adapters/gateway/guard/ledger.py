@@ -89,9 +89,13 @@ _NO_PROJECTS = names(
 )
 #: Tools of known harnesses (Claude Code, hermes, OpenHands) that keep one shell from call to call.
 PERSISTENT_SHELLS = frozenset(("Bash", "terminal", "execute_bash"))
-# Programs that say what stands elsewhere and cannot be made to say anything else.
 _PARTS = re.compile(r"(?<![\w/.-])[a-z]\w{1,40}(?:-\w{1,40}){1,4}(?![\w/-])")
-_MATCHERS = re.compile(r"\bmatchers?\b|\bmocking\s+(?:library|framework)\b", re.IGNORECASE)
+_MATCHERS = re.compile(
+    r"\b(?:argument|asymmetric|wildcard)\s+match\w+|\bmock(?:s|ing)?\s+(?:library|framework)\b"
+    r"|\banything\b\W{0,4}\s?matcher",
+    re.IGNORECASE,
+)
+# Programs that say what stands elsewhere and cannot be made to say anything else.
 _TELLERS = names(
     """
     cat head tail less more grep egrep fgrep rg ag ls tree find fd stat file wc sort uniq nl cut cd

@@ -78,7 +78,10 @@ _OPENS = re.compile(
     r"(?:\s*,\s*['\"]([rwaxb+]{1,3})['\"])?"
 )
 # C++: ``std::ofstream f("x")``.
-_STREAMS = re.compile(r"\bw?(i|o|)fstream\s+\w+\s*[({]\s*\"([^\"\n]{1,4096})\"")
+_STREAMS = re.compile(
+    r"\bw?(i|o|)fstream\s+\w+\s*[({]\s*\"([^\"\n]{1,4096})\""
+    r"(?:\s?,\s?std::ios(?:_base)?::(in|out|app|trunc)\b(?!\s?\|))?"
+)
 _RUNS = re.compile(
     r"(?:\b(?:system|exec|popen|spawn|execFile|fork|shell_exec|passthru|proc_open|pcntl_exec"
     r"|execute"
@@ -210,8 +213,8 @@ def follow_other_code(rec: Recorder, state: State, code: str, *, inner: bool = F
             rec.write(state, path)
         elif "<" in sign or mode:
             rec.read(state, path)
-    for way, path in _STREAMS.findall(text):
-        (rec.read if way == "i" else rec.write)(state, path)
+    for way, path, mode in _STREAMS.findall(text):
+        (rec.read if way == "i" or mode == "in" else rec.write)(state, path)
     for found in _RUNS.findall(text):
         run_shell(rec, state.fork(), " ".join(_LITERAL.findall(found)))
     for one, two in _BACKTICKS.findall(text):

@@ -59,9 +59,11 @@ _ORDERS = tuple(
 # ``Compare what I have with what is in /solution``: an order, and a place by its full path.
 _BEGINS_ORDER = re.compile(
     rf"\W*(?:\d+[.)]\s*)?(?:(?:please|then|first|also|now|next|and)\b,?\s+)*"
-    rf"(?:{_LOOKS}|compar|diff|consult|study|examin|review|check|match|copy|port|mirror|follow|use)"
-    rf"{_ENDING}\b",
+    rf"(?:compar|diff|consult|check|match|copy|port|mirror|follow|list|summari[sz]){_ENDING}\b",
     re.IGNORECASE,
+)
+_OF_A_SITE = re.compile(
+    r"\b(?:GET|POST|PUT|PATCH|DELETE|routes?|endpoints?|pages?|urls?|links?|mounts?|servers?|leave)\b"
 )
 _FULL_PATH = re.compile(
     r"\b(?:in|into|from|under|below|inside|against|with|at|of|to)\s+(?:what(?:'s|\s+is)\s+in\s+)?"
@@ -69,13 +71,16 @@ _FULL_PATH = re.compile(
 )
 # ``Change the expected prices in the spec``: of the tests that the prompt names somewhere.
 _TESTS_ORDER = re.compile(
-    rf"\b(?:{_CHANGES}){_ENDING}\s+(?:\w+\s+){{0,3}}?(?:expected\s+\w+|expectations?|assertions?|asserts?"
+    rf"\b(?:{_CHANGES}){_ENDING}\s+"
+    rf"(?:(?!(?:to|what|so|until|that|for|with|like|as|by)\b)\w+\s+){{0,3}}?(?:expected\s+\w+|expectations?|assertions?|asserts?"
     r"|specs?\b|tests?\b(?!\s+(?:for|runner|data|command))|snapshots?|goldens?)",
     re.IGNORECASE,
 )
 # ``The numbers in the spec look old, bring them in line``.
 _THEM_ORDER = re.compile(
-    rf"\b(?:bring|make|adapt|align|{_CHANGES}){_ENDING}\s+(?:them|it|those|these)\b", re.IGNORECASE
+    rf"\b(?:bring|make|adapt|align|{_CHANGES}){_ENDING}\s+(?:them|it|those|these)\b"
+    r"(?!\s+(?:so|until|till|pass|work)\b)",
+    re.IGNORECASE,
 )
 # ``Put @skip above the last one``: of the tests too.
 _SKIPS_ORDER = re.compile(
@@ -116,7 +121,9 @@ def follow_prompt(rec: Recorder, state: State, prompt: str) -> None:
     rec.run((AGENT, text))
     if (sought := _SEEKS_TESTS.search(text)) and not _is_forbidden(text, sought.start()):
         rec.read(state, _GRADERS_TESTS)
-    for sentence in orders(text):
+    for sentence in _SENTENCE.split(text)[: 4 * _MAX_ORDERS]:
+        if _IS_NO_ORDER.search(sentence):
+            continue
         for found in _COMMAND.findall(sentence)[:_MAX_ORDERS]:
             for command in filter(None, found):
                 run_shell(rec, state.fork(), command)
@@ -131,7 +138,7 @@ def follow_prompt(rec: Recorder, state: State, prompt: str) -> None:
                 named = _WORD.findall(sentence)[:_MAX_ORDERS]
                 for place in filter(_FILE_OF_TESTS.search, named):
                     rec.touch(state, place.rstrip("."))
-        if _BEGINS_ORDER.match(sentence):
+        if _BEGINS_ORDER.match(sentence) and not _OF_A_SITE.search(sentence):
             for place in _FULL_PATH.findall(sentence)[:_MAX_ORDERS]:
                 rec.read(state, place.rstrip("."))
         for order, changes in _ORDERS:
@@ -143,12 +150,6 @@ def follow_prompt(rec: Recorder, state: State, prompt: str) -> None:
                     rec.touch(state, place)
                 else:
                     rec.read(state, place)
-
-
-def orders(prompt: str) -> list[str]:
-    """Its sentences, but for those that forbid or ask."""
-    found = _SENTENCE.split(prompt[:_MAX_TEXT])[: 4 * _MAX_ORDERS]
-    return [sentence for sentence in found if not _IS_NO_ORDER.search(sentence)]
 
 
 def _is_forbidden(sentence: str, order: int) -> bool:

@@ -120,7 +120,9 @@ class Shell:
                 and tokens(_STRING.sub(";", self._text)) > MAX_SHELL_TOKENS
             ):
                 raise Unjudgeable(f"a shell program of more than {MAX_SHELL_TOKENS} tokens")
-            if self._text.count("${") > self._text.count("}") + MAX_NESTING:
+            if self._text.count("${") > self._text.count("}") + MAX_NESTING and _opens_many(
+                self._text
+            ):
                 raise Unjudgeable(f"expansions inside expansions, more than {MAX_NESTING} deep")
             # One byte for each character, so that bytes count as characters.
             # The grammar does not know ``<>``, which writes as ``>>`` does.
@@ -601,6 +603,15 @@ _STATEMENTS: dict[str, Follow] = {
     "elif_clause": Shell._branches,
     "c_style_for_statement": Shell._branches,
 }
+
+
+def _opens_many(text: str) -> bool:
+    """Whether that holds outside of strings and comments, too."""
+    bare = _COMMENT.sub("", _STRING.sub(";", text))
+    return bare.count("${") > bare.count("}") + MAX_NESTING
+
+
+_COMMENT = re.compile(r"(?:(?<=\s)|\A)#[^\n]*+")
 
 
 def _is_plain(text: str) -> bool:

@@ -23,7 +23,7 @@ from harness_adapters.gateway.guard.words import ansi_unescaped
 
 # Told to write down what comes out as what is expected.
 _RENEWS = re.compile(
-    r"--(?:snapshot-update|update(?:-snapshots?)?|updateSnapshot|force-regen|regen(?:-all)?"
+    r"--(?:snapshot-update|update-snapshots?|updateSnapshot|force-regen|regen(?:-all)?"
     r"|update-goldens?|approve|accept|bless|overwrite-expected|record-mode=(?:rewrite|all)"
     r"|inline-snapshot=(?:fix|create|update|trim)(?:,\w+)*|gen-files|regenerate)(?:=true)?\Z"
 )
@@ -174,6 +174,8 @@ def _renewed(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> No
     told = told or (
         name in ("jest", "vitest", "ava", "tap", "npx", "npm", "yarn", "pnpm") and "-u" in words
     )
+    snapshots = not {"vitest", "jest", "ava"}.isdisjoint((name, *words[1:4]))
+    told = told or (snapshots and not {"--update", "--update=true"}.isdisjoint(words))
     told = told or (
         name in ("go", "cargo") and "test" in words and {"-update", "-u"} & set(words) != set()
     )
