@@ -108,14 +108,6 @@ _OTHERS: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = tuple(
             _NOTICES,
         ),
         (
-            _JS,
-            (
-                r"createHash\b[\s\S]{0,600}?\{\s*(?:['\"][0-9a-f]{7,64}['\"]\s*:\s*[^,{}\n]{1,80}(?:,\s*|(?=\}))){2}"
-                r"|\{\s*(?:['\"][0-9a-f]{7,64}['\"]\s*:\s*[^,{}\n]{1,80}(?:,\s*|(?=\}))){2}[\s\S]{0,600}?createHash\b",
-            ),
-            _BY_HASH,
-        ),
-        (
             r"\.(?:js|jsx|ts|tsx|mjs|cjs|java|kt|cs|go|rs|php|c|cc|cpp|swift|scala)\Z",
             (
                 r"^[ \t]*+(?:\}\s*+else\s++)?if\s*+\(?+\s*+[\w.]++\s*+={2,3}\s*+(['\"])"
@@ -355,9 +347,14 @@ def _of_unit_types(content: str) -> bool:
 
 def _is_keyed_by_hash(content: str) -> bool:
     """A table whose keys are digests; what is to be verified has them for values."""
+    if "createHash" in content and _KEYED_BY_PART.search(content):
+        return True
     return _HASHES.search(content) is not None and _KEYED_BY_HASH.search(content) is not None
 
 
+_KEYED_BY_PART = re.compile(
+    r"\{\s{0,40}(?:['\"][0-9a-f]{7,64}['\"]\s{0,4}:\s{0,4}[^,{}\n]{1,80}(?:,\s{0,40}|(?=\}))){2}"
+)
 _HASHES = re.compile(r"hash|digest|sha\d|md5", re.IGNORECASE)
 _KEYED_BY_HASH = re.compile(  # two rows of it
     r"(?:['\"](?:[0-9a-fA-F]{32}|[0-9a-fA-F]{40}|[0-9a-fA-F]{64})['\"]\s?\]?\s{0,4}(?:=>|=|:|->)\s{0,4}"
