@@ -181,5 +181,6 @@ def _with_constants(text: str) -> str:
         return text
     argument = rf"(?<=[(,+.\s])\$?({names})(?=\s{{0,8}}[,)+;]|\s{{0,8}}\.\s{{0,8}}['\"])"
     text = re.sub(argument, lambda found: f"'{known[found.group(1)]}'", text)
+    # ``${name}``, ``#{name}``, ``{name}`` as Rust and C# write it, and ``$name``.
     within = rf"[$#]?\{{({names})\}}|\$({names})(?![\w(\[{{])"
     return re.sub(within, lambda found: known[found.group(1) or found.group(2)], text)
