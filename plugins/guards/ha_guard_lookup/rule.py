@@ -87,7 +87,6 @@ _TEST_FILES = re.compile(
     r"(?:\*\*?/)*(?:tests?_\*?[\w*]*|\*?_?[tT]ests?|\*[._](?:spec|test)s?|\*test\*)"
     r"\.(?:py|go|rs|[cm]?[jt]sx?|java|kt|rb|exs?|php|cs|swift|scala|sh|lua|\*)"
 )
-_IN_LIBRARIES = re.compile(r"site-packages|dist-packages|node_modules|/usr/|/opt/|\.cargo|numpy")
 _ASKS_NAMES = re.compile(r"glob|find|list|ls\b", re.IGNORECASE)
 _CONTENTS = re.compile(
     r"\b(?:gold|expected|reference|hidden|correct|answer|solution|reward|verifier|grader)",
@@ -408,11 +407,22 @@ def _seeks_hidden(words: Sequence[str], ledger: Ledger) -> str | None:
                 starts == ["/"]
                 and words[0] == "find"
                 and _TEST_FILES.fullmatch(word)
-                and not any(map(_IN_LIBRARIES.search, words))
+                and not _in_some_folder(words)
             )
         ):
             return word
     return None
+
+
+def _in_some_folder(words: Sequence[str]) -> bool:
+    """Whether ``find`` is told of a folder by its name, which is none of tests or of the system."""
+    return any(
+        before in ("-path", "-ipath", "-wholename") and not _NO_LIBRARY.search(word)
+        for before, word in itertools.pairwise(words)
+    )
+
+
+_NO_LIBRARY = re.compile(r"test|spec|solution|verif|/(?:proc|sys|dev)\b", re.IGNORECASE)
 
 
 def _outside(path: str, ledger: Ledger) -> bool:

@@ -198,14 +198,16 @@ class Ledger:
                     if self.is_task:
                         self.expectations.see(text)
                     if role == "user":
-                        for one in _PARTS.findall(text[:_MAX_MESSAGE]):
-                            _note(self.spoken, one, None)
-                    if role == "user" and _MATCHERS.search(text[:_MAX_MESSAGE]):
-                        self.wants_matchers = True
-                    if role == "user" and self.policy.kind == "qa":
-                        self._note_question(text[:_MAX_MESSAGE])
+                        self._note_wish(text[:_MAX_MESSAGE])
             elif role == "tool":
                 self._see_result(message)
+
+    def _note_wish(self, text: str) -> None:
+        for one in _PARTS.findall(text):
+            _note(self.spoken, one, None)
+        self.wants_matchers = self.wants_matchers or _MATCHERS.search(text) is not None
+        if self.policy.kind == "qa":
+            self._note_question(text)
 
     def _note_question(self, text: str) -> None:
         for found in islice(_SPECIFIC.finditer(text), _MAX_ASKED - len(self.asked)):
