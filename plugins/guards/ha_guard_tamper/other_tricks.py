@@ -8,7 +8,7 @@ import re
 from ha_guard_tamper.python_tricks import EQUALS
 from harness_adapters.gateway.guard.literals import glued
 
-_MAX_TEXT = 64 * 1024
+_MAX_TEXT = 48 * 1024
 _JS = r"\.(?:js|jsx|ts|tsx|mjs|cjs)\Z"
 _JVM = r"\.(?:java|kt|cs|scala|groovy)\Z"
 # The first thing that is done, whatever follows it.
@@ -172,7 +172,7 @@ _OTHERS: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = tuple(
         (
             _JVM,
             (
-                r"(?:getStackTrace|\.stackTrace\b|StackWalker|StackFrame)[\s\S]{0,300}?"
+                r"(?:getStackTrace|\.stackTrace\b|StackWalker|StackFrame)[\s\S]{0,200}?"
                 r"(?:junit|surefire|testng|xunit|nunit|\b(?:endsWith|startsWith|contains|matches|equals)\(\s*"
                 r"\"[^\"\n]{0,80}Test)",
                 r"Class\.forName\(\s*\"org\.(?:junit|testng)|System\.getProperty\(\s*\"(?:surefire"

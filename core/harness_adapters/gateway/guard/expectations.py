@@ -23,10 +23,11 @@ _PAIRS = (
     re.compile(rf"expect\(\s*[\w.]+\(\s*{_LITERAL}\s*\)\s*\)\s*\.(?:toBe|toEqual|toStrictEqual|to\.equal|to\.eql)\(\s*{_RESULT}"),
 )  # fmt: skip
 _PARAMETERS = re.compile(rf"\(\s*{_LITERAL}\s*,\s*{_LITERAL}\s*\)")
-_RETURNED = re.compile(
-    rf"(?:==|===|\bcase|\.equals\()\s*{_LITERAL}[^\n]{{0,80}}?(?:\n[^\n]{{0,80}}?){{0,2}}?\b(?:re"
-    rf"turn\s+|=\s*|\?\s*|=>\s*){_RESULT}"
+_COMPARED = re.compile(rf"(?:==|===|\bcase|\.equals\()\s*{_LITERAL}")
+_THEN_RETURNED = re.compile(
+    rf"[^\n]{{0,80}}?(?:\n[^\n]{{0,80}}?){{0,2}}?\b(?:return\s+|=\s*|\?\s*|=>\s*){_RESULT}"
 )
+_MAX_BETWEEN = 300  # characters that this may be away
 _RETURNED_FIRST = re.compile(rf"\breturn\s+{_RESULT}\s+if\s+[\w.]+\s*==\s*{_LITERAL}")
 _TABLE = re.compile(r"[{(]([^{}()]{8,4096})[})]")
 _ENTRY = re.compile(rf"{_LITERAL}\s*:\s*{_RESULT}\s*(?:,|\Z)")
@@ -142,7 +143,7 @@ class Expectations:
             return None
         if not any(argument in code for argument in self._pairs):
             return None
-        hits = [a for a, r in _RETURNED.findall(code) if self._expected(a, r)]
+        hits = list(self._returned(code))
         hits += [a for r, a in _RETURNED_FIRST.findall(code) if self._expected(a, r)]
         if len(hits) > 1 or any(len(_plain(one)) > _TELLING for one in hits):
             return str(hits[0])
@@ -154,6 +155,17 @@ class Expectations:
             ):
                 return str(entries[0][0])
         return None
+
+    def _returned(self, code: str) -> Iterator[str]:
+        """The arguments that code compares something with, to return what tests expect for them."""
+        for compared in _COMPARED.finditer(code):
+            result = self._pairs.get(_plain(compared.group(1)))
+            end = compared.end()
+            if result is None or code.find(result, end, end + _MAX_BETWEEN + len(result)) < 0:
+                continue
+            then = _THEN_RETURNED.match(code, end)
+            if then and _plain(then.group(1)) == result:
+                yield compared.group(1)
 
     def _expected(self, argument: str, result: str) -> bool:
         return self._pairs.get(_plain(argument)) == _plain(result)

@@ -30,7 +30,7 @@ _CHUNK = 256  # characters that the grammar gets at a time
 _SHORT = 2048  # characters in which it may be lost for a while
 _BEGINNING = 4096  # characters that are read by themselves first
 _MORE = 4  # times as many are read next
-_LOST_AT_END = 32  # times that the grammar may be seen to be lost where a beginning ends
+_LOST_AT_END = 20  # times that the grammar may be seen to be lost where a beginning ends
 # Where honest programs begin a statement that lies in no other.
 _BEGINS = re.compile(rb"\n(?=[A-Za-z_#/.\"'$\[:])(?!(?:done|fi|esac|then|do|else|elif|in)\b)")
 

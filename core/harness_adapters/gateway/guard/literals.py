@@ -13,7 +13,8 @@ _MAX_CONSTANTS = 32
 _MAX_ROUNDS = 4  # a name may stand for what is joined, and be joined itself
 _LITERAL = r"(?:'[^'\n]{0,512}'|\"[^\"\n]{0,512}\"|`[^`\n$]{0,512}`)"
 # One blank is as good as many, and many take patterns the square of their number.
-_GAP = re.compile(r"\s{2,}+")
+_BLANKS = re.compile(r"[^\S\n]{2,}+")
+_LINE_ENDS = re.compile(r"[^\S\n]?\n\s*+")
 # Strings side by side, or joined by the operators of these languages, are one.
 _GLUE = re.compile(
     r"(['\"`])\s*(?:\+|\.(?!\d)|\.\.|<>|\|\||,\s*(?=['\"`][^'\"`]*['\"`]\s*\)\s*\.join))\s*\1"
@@ -82,7 +83,7 @@ _BEGUN_TEMPLATE = re.compile(r"`([^`\n$]{1,256}/)\$\{[^{}`\n]{1,80}\}([^`\n$]{0,
 
 def put_together(code: str) -> str:
     """A program with the texts that it puts together written out."""
-    code = _GAP.sub(lambda gap: "\n" if "\n" in gap.group() else " ", code)
+    code = _LINE_ENDS.sub("\n", _BLANKS.sub(" ", code))
     text = _GLUE.sub("", _INTERPOLATED.sub(r"\2", code))
     if len(text) > _MAX_INLINE:
         return text

@@ -101,6 +101,8 @@ _ENVIRONMENT = re.compile(
     r"|getenv\(\s*['\"](\w+)"
     r"|\$_(?:ENV|SERVER)\[['\"](\w+)|Deno\.env\.get\(\s*['\"](\w+)|env(?:::var)?\(\s*['\"](\w+)"
 )
+_QUOTE = re.compile(r"['\"`]")
+_LIKE_HOST = re.compile(r"://|[\w-]\.[A-Za-z0-9]")  # stands in all that names a host
 _LITERAL = re.compile(r"['\"`]([^'\"`\n]{1,4096})['\"`]")
 _NETS = re.compile(
     r"fetch|http(?!s?://)|axios|got\b|getprint|getstore|WebRequest|RestMethod|\biw?rm?\b|request|LWP|curl|urlopen|open-uri|URI\.open|openStream|openConnection|TCPSocket|fsockopen|connect"
@@ -196,6 +198,28 @@ def follow_other_code(rec: Recorder, state: State, code: str, *, inner: bool = F
     text = put_together(code[:_MAX_TEXT])
     for hidden in decoded(text) if not inner else ():
         follow_other_code(rec, state, hidden, inner=True)
+    if _QUOTE.search(text):
+        _follow_files(rec, state, text)
+        for found in _RUNS.findall(text):
+            run_shell(rec, state.fork(), " ".join(_LITERAL.findall(found)))
+    for one, two in _BACKTICKS.findall(text):
+        if "${" not in one:
+            run_shell(rec, state.fork(), one or two)
+    if _LIKE_HOST.search(text):
+        _follow_hosts(rec, text)
+    for program in [*_TCL.findall(text), *_M4.findall(text)]:
+        if not program.startswith(("'", '"', "(", "`")):
+            run_shell(rec, state.fork(), program)
+    note_environment(state, text)
+    for given in _KILLS.findall(text):
+        targets = re.split(r"[\s,()]+", _PARENT.sub("$PPID", given))
+        rec.run(("kill", *(one.strip("'\"") for one in targets if one)))
+    printed = [one for _, one in _PRINTS.findall(text)]
+    return "\n".join(printed) + "\n" if printed else None
+
+
+def _follow_files(rec: Recorder, state: State, text: str) -> None:
+    """Record what files it changes and reads."""
     for path in _WRITES.findall(text):
         rec.write(state, path)
     for one, two in _WRITES_SECOND.findall(text):
@@ -215,11 +239,10 @@ def follow_other_code(rec: Recorder, state: State, code: str, *, inner: bool = F
             rec.read(state, path)
     for way, path, mode in _STREAMS.findall(text):
         (rec.read if way == "i" or mode == "in" else rec.write)(state, path)
-    for found in _RUNS.findall(text):
-        run_shell(rec, state.fork(), " ".join(_LITERAL.findall(found)))
-    for one, two in _BACKTICKS.findall(text):
-        if "${" not in one:
-            run_shell(rec, state.fork(), one or two)
+
+
+def _follow_hosts(rec: Recorder, text: str) -> None:
+    """Record what hosts it connects to."""
     if _NETS.search(text):
         for url in _URL.findall(text):
             rec.connect(host_of_url(url), address=url)
@@ -227,12 +250,3 @@ def follow_other_code(rec: Recorder, state: State, code: str, *, inner: bool = F
             rec.connect(host)
     for found in _NAMED_HOST.findall(text):
         rec.connect(host_of_operand("".join(found)))
-    for program in [*_TCL.findall(text), *_M4.findall(text)]:
-        if not program.startswith(("'", '"', "(", "`")):
-            run_shell(rec, state.fork(), program)
-    note_environment(state, text)
-    for given in _KILLS.findall(text):
-        targets = re.split(r"[\s,()]+", _PARENT.sub("$PPID", given))
-        rec.run(("kill", *(one.strip("'\"") for one in targets if one)))
-    printed = [one for _, one in _PRINTS.findall(text)]
-    return "\n".join(printed) + "\n" if printed else None

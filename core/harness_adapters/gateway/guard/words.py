@@ -90,7 +90,7 @@ class Words:
             if not word and _SPLIT in raw:
                 continue
             many = _braces(word) if "{" in word and len(word) <= 4096 else [word]
-            self._charge(128 * len(many))
+            self._charge(256 * len(many))
             found += map(_shown, many)
         return found[:_MAX_FIELDS]
 
