@@ -42,14 +42,12 @@ Examples:
     default="tiny",
     show_default=True,
     metavar="NAME",
-    help="tiny, or smollm2: a pretrained model of 135M parameters, in pi; much slower.",
+    help="tiny, or smollm2: a pretrained model of 135M parameters, in pi on vLLM; slower.",
 )
 @click.option(
     "--engine",
-    default="embedded",
-    show_default=True,
     metavar="NAME",
-    help="What serves the policy: embedded or vllm.",
+    help="What serves the policy: embedded (by default tiny) or vllm (by default smollm2).",
 )
 @click.option(
     "--recipe",
@@ -65,7 +63,7 @@ def command(
     seed: int,
     harness: str,
     policy: str,
-    engine: str,
+    engine: str | None,
     recipe: Path | None,
     sandbox: str | None,
     resume: bool,

@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean as mean
 from typing import Any
@@ -19,13 +19,15 @@ from harness_adapters.evaluation.compare import Comparison, compare
 from harness_adapters.evaluation.evaluate import evaluate
 from harness_adapters.evaluation.pairs import mean_of
 from harness_adapters.plugins import canonical
-from harness_adapters.quickstart.policy import Policy, find_policy
+from harness_adapters.quickstart.policy import ENGINES, Policy, find_policy
 from harness_adapters.quickstart.tasks import held_out_for, write_tasks
 from harness_adapters.record import log
 from harness_adapters.record.folder import write_whole
 from harness_adapters.serve.adapter_client import AdapterClient, AdapterExists
-from harness_adapters.serve.engine import Hosting, RunningEngine, open_engine, parse_engine
+from harness_adapters.serve.engine import RunningEngine, open_engine, parse_engine
+from harness_adapters.serve.vllm.flags import vllm_python
 from harness_adapters.train.deviations import deviations
+from harness_adapters.train.hosting import hosting_of
 from harness_adapters.train.loop_thread import LoopThread
 from harness_adapters.train.recipe import Recipe, load_recipe
 from harness_adapters.train.training import train
@@ -33,7 +35,6 @@ from harness_adapters.types import Rollout
 
 TRAINING_SHARE = 0.65
 """Of the minutes: what is left is for comparing the adapter with its base."""
-ENGINES = ("embedded", "vllm")
 CONCURRENCY = 6
 STATE = "quickstart.json"
 _MOST_STEPS = 10_000
@@ -118,7 +119,7 @@ def quickstart(
     seed: int = 0,
     harnesses: Sequence[str] = ("pi",),
     policy: str = "tiny",
-    engine: str = "embedded",
+    engine: str | None = None,
     held_out: int | None = None,
     recipe: Recipe | None = None,
     resume: bool = False,
@@ -130,9 +131,10 @@ def quickstart(
     :param out: a new folder, or with ``resume`` one to go on with.
     :param minutes: of training and comparing together.
     :param policy: ``tiny`` or ``smollm2``.
-    :param engine: ``embedded`` or ``vllm``, which serves it on half of the cores.
+    :param engine: ``embedded`` or ``vllm``, which serves it on half of the cores; by default the
+        policy's own.
     :param held_out: tasks of the comparison, each about a table of its own; by default 80, or 40
-        for each of several harnesses.
+        for each of several harnesses and for a policy that takes long.
     :param recipe: instead of the shipped one; model, harness, tasks, steps and seed are set here.
     :raises BadInput: nothing was started; the message says what to do.
     :raises MissingPrerequisite: the policy, or what serves it, is not there.
@@ -141,11 +143,14 @@ def quickstart(
     names = [canonical(name) for name in harnesses]
     if not names or len(set(names)) < len(names):
         raise BadInput("name at least one harness, and each once")
+    learner = find_policy(policy, names)
+    engine = engine or learner.engine
     if engine not in ENGINES:
         raise BadInput(f"a quick start runs on {' or '.join(ENGINES)}, not on {engine!r}")
-    compared = held_out or held_out_for(len(names))
-    learner = find_policy(policy, names)
+    compared = held_out or min(learner.held_out, held_out_for(len(names)))
     model = learner.folder()
+    if engine == "vllm":
+        vllm_python()  # or says what installs it
     wanted = {
         **{"minutes": minutes, "seed": seed, "harnesses": names},
         **{"policy": policy, "engine": engine, "held_out": compared},
@@ -225,10 +230,8 @@ def _engine(
     served: str, recipes: Sequence[Recipe], progress: Progress
 ) -> Iterator[tuple[RunningEngine, LoopThread]]:
     """The engine that all of it runs on, kept by a loop in a thread of its own."""
-    hosting = Hosting(
-        adapters=sum(one.lora_slots for one in recipes),
-        rank=max(one.lora.served_rank for one in recipes),
-        requests=sum(one.rollouts.in_flight for one in recipes),
+    hosting = replace(
+        hosting_of(recipes),
         cores=max(1, len(os.sched_getaffinity(0)) // 2),  # the others are the trainer's
         vllm_flags=("--dtype", "float32"),
     )

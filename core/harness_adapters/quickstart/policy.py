@@ -11,10 +11,12 @@ from types import MappingProxyType
 
 from harness_adapters.errors import BadInput, MissingPrerequisite, did_you_mean
 from harness_adapters.harness.cache import cache_folder
+from harness_adapters.quickstart.tasks import FEWEST_HELD_OUT, HELD_OUT
 
 POLICY = "tiny-policy"
 """The name of the one that ships with this package, as engines list it."""
 PRETRAINED = "smollm2-135m"
+ENGINES = ("embedded", "vllm")
 
 
 def policy_folder() -> Path:
@@ -34,12 +36,16 @@ class Policy:
     :ivar title: what a report calls it.
     :ivar recipe: the shipped recipe for its adapters.
     :ivar harnesses: those whose sessions it has been shown.
+    :ivar engine: what serves it, one of ``ENGINES``.
+    :ivar held_out: most tasks that its adapters are compared with it on.
     :ivar place: tells its folder.
     """
 
     title: str
     recipe: str
     harnesses: tuple[str, ...]
+    engine: str
+    held_out: int
     place: Callable[[], Path]
 
     def folder(self) -> Path:
@@ -62,12 +68,16 @@ POLICIES: Mapping[str, Policy] = MappingProxyType(
             title="the tiny policy",
             recipe="cpu",
             harnesses=("pi", "opencode", "hermes"),
+            engine="embedded",
+            held_out=HELD_OUT,
             place=policy_folder,
         ),
         "smollm2": Policy(
             title="SmolLM2-135M",
             recipe="smollm2-135m",
             harnesses=("pi",),
+            engine="vllm",
+            held_out=FEWEST_HELD_OUT,
             place=pretrained_folder,
         ),
     }

@@ -23,7 +23,8 @@ import uvloop
 from harness_adapters.errors import BadInput, MissingPrerequisite
 from harness_adapters.plugins import Plugins
 from harness_adapters.record.folder import check_run_folder
-from harness_adapters.serve.engine import EngineSpec, Hosting, RunningEngine, open_engine
+from harness_adapters.serve.engine import EngineSpec, RunningEngine, open_engine
+from harness_adapters.train.hosting import hosting_of
 from harness_adapters.train.plan import LOG, RunPlan
 from harness_adapters.train.recipe import Recipe
 from harness_adapters.train.wanted import Wanted, engine_specs, keeping_thinking, wanted_runs
@@ -150,11 +151,7 @@ class _Session:
         task = asyncio.current_task()
         assert task is not None
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
-        hosting = Hosting(
-            adapters=sum(one.recipe.lora_slots for one in self.wanted),
-            rank=max(one.recipe.lora.served_rank for one in self.wanted),
-            requests=sum(one.recipe.rollouts.in_flight for one in self.wanted),
-        )
+        hosting = hosting_of([one.recipe for one in self.wanted])
         async with AsyncExitStack() as stack:
             engines = [
                 await stack.enter_async_context(open_engine(spec, tasks=(), hosting=hosting))

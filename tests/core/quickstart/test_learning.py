@@ -14,7 +14,7 @@ from harness_adapters.cli.quickstart import command
 from harness_adapters.evaluation.report.document import Curve, Document
 from harness_adapters.evaluation.report.html import to_html
 from harness_adapters.quickstart.learning import STATE, Progress, quickstart
-from harness_adapters.quickstart.policy import POLICIES, Policy
+from harness_adapters.quickstart.policy import POLICIES, Policy, pretrained_folder
 from harness_adapters.quickstart.report import training_section
 from harness_adapters.train.recipe import load_recipe
 
@@ -86,6 +86,19 @@ def test_a_policy_that_is_not_made_yet_says_what_makes_it(
 ) -> None:
     monkeypatch.setenv("HA_CACHE", str(tmp_path / "cache"))
     with pytest.raises(MissingPrerequisite, match="scripts/smollm2/make"):
+        quickstart(tmp_path / "new", policy="smollm2", progress=SILENT)
+    assert not (tmp_path / "new").exists()
+
+
+def test_an_engine_that_is_not_installed_says_what_installs_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HA_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("HA_VLLM_PYTHON", str(tmp_path / "none"))
+    folder = pretrained_folder()
+    folder.mkdir(parents=True)
+    (folder / "config.json").write_text("{}", "utf-8")
+    with pytest.raises(MissingPrerequisite, match="HA_VLLM_PYTHON"):
         quickstart(tmp_path / "new", policy="smollm2", progress=SILENT)
     assert not (tmp_path / "new").exists()
 

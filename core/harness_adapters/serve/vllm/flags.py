@@ -35,6 +35,8 @@ class Options:
     :param port: 0 for any free one.
     :param adapters: adapters loaded, and used in one batch.
     :param rank: the greatest LoRA rank.
+    :param modules: the only ones that adapters change, by the last part of their names; by default
+        any.
     :param requests: that run at once; more wait.
     :param context: most tokens of a sequence; by default what the model was made for.
     :param cores: that the CPU build computes on; by default all.
@@ -46,6 +48,7 @@ class Options:
     port: int = 0
     adapters: int = 8
     rank: int = 64
+    modules: Sequence[str] = ()
     requests: int = 48
     context: int | None = None
     cores: int | None = None
@@ -74,8 +77,9 @@ def flags(options: Options, *, port: int, cpu: bool = False) -> list[str]:
         *("--generation-config", "vllm"),
         "--no-enable-log-requests",
     ]
-    if cpu:
-        found += ["--lora-target-modules", *ADAPTED_ON_CPU]
+    if cpu:  # it computes an adapter's part of each of these, whether the adapter has one or not
+        adapted = [one for one in options.modules or ADAPTED_ON_CPU if one in ADAPTED_ON_CPU]
+        found += ["--lora-target-modules", *adapted]
     if options.context is not None:
         found += ["--max-model-len", str(options.context)]
     family = family_of(chat_template(Path(options.model)))

@@ -54,6 +54,15 @@ def test_the_cpu_build_leaves_the_output_layer_alone() -> None:
     assert "q_proj" in found[at:]
 
 
+def test_the_cpu_build_computes_no_more_than_adapters_change() -> None:
+    options = Options(model="owner/name", name="b", modules=("q_proj", "lm_head"))
+    found = flags(options, port=1, cpu=True)
+    at = found.index("--lora-target-modules")
+    assert found[at + 1] == "q_proj"
+    assert not {"v_proj", "lm_head"} & set(found)
+    assert "--lora-target-modules" not in flags(options, port=1)
+
+
 def test_a_template_without_calls_gets_no_parser(tmp_path: Path) -> None:
     (tmp_path / "chat_template.jinja").write_text("{{ messages }}")
     assert "--tool-call-parser" not in flags(Options(model=str(tmp_path), name="b"), port=1)
