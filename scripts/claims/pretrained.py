@@ -1,7 +1,7 @@
-"""The quick start trains a pretrained model too: SmolLM2-135M in real pi, on the embedded engine.
-By how much it learned is told, whatever it is.
+"""The quick start trains a pretrained model too: SmolLM2-135M in real pi, served by the CPU
+build of vLLM. By how much it learned is told, whatever it is.
 
-    scripts/smollm2/make && scripts/evidence pretrained
+    scripts/smollm2/make && scripts/setup_vllm && scripts/evidence pretrained
 
 Runs `ha quickstart --policy smollm2` once. A run that has finished below `--parts` is not made
 again. The claim holds when the model solves some tasks, takes steps, and its report says whether

@@ -109,7 +109,7 @@ def test_trl_and_peft_take_every_argument(name: str, tmp_path: Path) -> None:
     assert config.learning_rate == recipe.optimizer.learning_rate
     assert config.gradient_accumulation_steps == recipe.optimizer.micro_batches
     lora = peft.LoraConfig(**lora_config(recipe))
-    assert (lora.r, lora.lora_alpha) == (32, 64.0)
+    assert (lora.r, lora.lora_alpha) == (recipe.lora.rank, recipe.lora.alpha)
 
 
 def test_the_page_lists_every_argument_of_trl() -> None:
