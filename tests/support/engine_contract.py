@@ -28,7 +28,7 @@ from harness_adapters.serve.adapter_client import (
     EngineRefused,
     UnknownAdapter,
 )
-from harness_adapters.serve.engine import RunningEngine, open_engine, parse_engine
+from harness_adapters.serve.engine import Hosting, RunningEngine, open_engine, parse_engine
 
 Json = dict[str, Any]
 Chat = Any
@@ -311,6 +311,23 @@ class EngineContract:
         before = await client.prompt_logprobs(base, ids)
         await chat(model=loaded[0])
         assert np.allclose(await client.prompt_logprobs(base, ids), before, atol=1e-5)
+
+    async def test_the_base_stays_the_base_beside_adapters_in_every_slot(
+        self, served: Served, client: AdapterClient, chat: Chat
+    ) -> None:
+        names = [f"{next(_numbers)}-one" for _ in range(Hosting().adapters)]
+        for name in names:
+            await client.load(name, served.material.adapters["one"])
+        try:
+            for name in names:
+                await chat(model=name, max_tokens=1)
+            models = (names[0], served.engine.model, names[-1])
+            asked = (chat(model=model, max_tokens=24, ignore_eos=True) for model in models)
+            for reply in await asyncio.gather(*asked):
+                check(served, reply)
+        finally:
+            for name in names:
+                await client.unload(name)
 
     async def test_names(
         self, served: Served, client: AdapterClient, loaded: list[str], chat: Chat

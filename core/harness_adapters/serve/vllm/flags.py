@@ -61,14 +61,17 @@ def flags(options: Options, *, port: int, cpu: bool = False) -> list[str]:
     :param cpu: it is the CPU build.
     :raises BadInput: vLLM serves no such rank.
     """
+    # The CPU build takes requests for the base, beside others, for ones of the last slot (vLLM 0.32):
+    # the trainer's canary sees their log probabilities move once an adapter is there. None will be.
+    slots = str(options.adapters + cpu)
     found = [
         *("--model", options.model),
         *("--served-model-name", options.name),
         *("--host", "127.0.0.1"),
         *("--port", str(port)),
         "--enable-lora",
-        *("--max-loras", str(options.adapters)),
-        *("--max-cpu-loras", str(options.adapters)),
+        *("--max-loras", slots),
+        *("--max-cpu-loras", slots),
         *("--max-lora-rank", str(max_lora_rank(options.rank))),
         *("--max-num-seqs", str(options.requests)),
         # The trainer compares with what was sampled from: after temperature, top-k and top-p.

@@ -51,6 +51,7 @@ def test_the_cpu_build_leaves_the_output_layer_alone() -> None:
     found = flags(Options(model="owner/name", name="b"), port=1, cpu=True)
     at = found.index("--lora-target-modules")
     assert "lm_head" not in found[at:]
+    assert given(found, "--max-loras") == given(found, "--max-cpu-loras") == "9", "one stays empty"
     assert "q_proj" in found[at:]
 
 
