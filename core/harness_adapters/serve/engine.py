@@ -55,8 +55,6 @@ class Hosting:
 
     :param adapters: adapters loaded at once: over all runs, the versions in use.
     :param rank: the greatest LoRA rank.
-    :param modules: the only ones that adapters change, by the last part of their names; by default
-        any.
     :param requests: requests that run at once; more wait.
     :param context: most tokens of a sequence; by default what the model was made for.
     :param cores: that vLLM computes on where it has no GPU; by default all.
@@ -65,7 +63,6 @@ class Hosting:
 
     adapters: int = 8
     rank: int = 64
-    modules: tuple[str, ...] = ()
     requests: int = 48
     context: int | None = None
     cores: int | None = None
@@ -308,7 +305,6 @@ async def _vllm(
         name=served_name(folder),
         adapters=hosting.adapters,
         rank=hosting.rank,
-        modules=hosting.modules,
         requests=hosting.requests,
         context=hosting.context,
         cores=hosting.cores,

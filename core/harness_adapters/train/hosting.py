@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from harness_adapters.serve.engine import Hosting
-from harness_adapters.train.recipe import LoraTable, Recipe
+from harness_adapters.train.recipe import Recipe
 
 
 def hosting_of(recipes: Sequence[Recipe]) -> Hosting:
@@ -13,16 +13,5 @@ def hosting_of(recipes: Sequence[Recipe]) -> Hosting:
     return Hosting(
         adapters=sum(recipe.lora_slots for recipe in recipes),
         rank=max(recipe.lora.served_rank for recipe in recipes),
-        modules=_modules([recipe.lora for recipe in recipes]),
         requests=sum(recipe.rollouts.in_flight for recipe in recipes),
     )
-
-
-def _modules(loras: Sequence[LoraTable]) -> tuple[str, ...]:
-    """The last parts of all modules' names that adapters change; none where they cannot be told."""
-    found: dict[str, None] = {}
-    for lora in loras:
-        if isinstance(lora.target_modules, str) or lora.target_parameters:
-            return ()
-        found.update((name.rpartition(".")[2], None) for name in lora.target_modules)
-    return tuple(found)

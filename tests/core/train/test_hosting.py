@@ -18,14 +18,3 @@ def test_it_has_room_for_all_runs_at_once() -> None:
     assert hosting.adapters == one.lora_slots + other.lora_slots
     assert hosting.requests == one.rollouts.in_flight + other.rollouts.in_flight
     assert hosting.rank == 32
-
-
-def test_modules_are_named_where_all_adapters_name_theirs() -> None:
-    one = recipe(target_modules=("q_proj", "layers.0.self_attn.v_proj"))
-    assert hosting_of([one, recipe(target_modules=("o_proj", "q_proj"))]).modules == (
-        *("q_proj", "v_proj"),
-        "o_proj",
-    )
-    assert hosting_of([one, recipe()]).modules == (), "all linear ones: any"
-    experts = recipe(target_modules=("q_proj",), target_parameters=("experts.gate",))
-    assert hosting_of([experts]).modules == ()

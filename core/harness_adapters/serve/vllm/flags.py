@@ -25,6 +25,7 @@ ADAPTED_ON_CPU = (
 """What adapters may change on the CPU build: all but the output layer. With that among it, a
 request for prompt logprobs beside any other request kills 0.32."""
 
+_CPU_LORA = Path(__file__).parent / "cpu_lora"
 _ROOT = Path(__file__).parents[4]
 
 
@@ -35,8 +36,6 @@ class Options:
     :param port: 0 for any free one.
     :param adapters: adapters loaded, and used in one batch.
     :param rank: the greatest LoRA rank.
-    :param modules: the only ones that adapters change, by the last part of their names; by default
-        any.
     :param requests: that run at once; more wait.
     :param context: most tokens of a sequence; by default what the model was made for.
     :param cores: that the CPU build computes on; by default all.
@@ -48,7 +47,6 @@ class Options:
     port: int = 0
     adapters: int = 8
     rank: int = 64
-    modules: Sequence[str] = ()
     requests: int = 48
     context: int | None = None
     cores: int | None = None
@@ -61,17 +59,14 @@ def flags(options: Options, *, port: int, cpu: bool = False) -> list[str]:
     :param cpu: it is the CPU build.
     :raises BadInput: vLLM serves no such rank.
     """
-    # The CPU build takes requests for the base, beside others, for ones of the last slot (vLLM 0.32):
-    # the trainer's canary sees their log probabilities move once an adapter is there. None will be.
-    slots = str(options.adapters + cpu)
     found = [
         *("--model", options.model),
         *("--served-model-name", options.name),
         *("--host", "127.0.0.1"),
         *("--port", str(port)),
         "--enable-lora",
-        *("--max-loras", slots),
-        *("--max-cpu-loras", slots),
+        *("--max-loras", str(options.adapters)),
+        *("--max-cpu-loras", str(options.adapters)),
         *("--max-lora-rank", str(max_lora_rank(options.rank))),
         *("--max-num-seqs", str(options.requests)),
         # The trainer compares with what was sampled from: after temperature, top-k and top-p.
@@ -80,9 +75,8 @@ def flags(options: Options, *, port: int, cpu: bool = False) -> list[str]:
         *("--generation-config", "vllm"),
         "--no-enable-log-requests",
     ]
-    if cpu:  # it computes an adapter's part of each of these, whether the adapter has one or not
-        adapted = [one for one in options.modules or ADAPTED_ON_CPU if one in ADAPTED_ON_CPU]
-        found += ["--lora-target-modules", *adapted]
+    if cpu:
+        found += ["--lora-target-modules", *ADAPTED_ON_CPU]
     if options.context is not None:
         found += ["--max-model-len", str(options.context)]
     family = family_of(chat_template(Path(options.model)))
@@ -91,16 +85,20 @@ def flags(options: Options, *, port: int, cpu: bool = False) -> list[str]:
     return [*found, *options.more]
 
 
-def environment(cores: int | None = None) -> dict[str, str]:
+def environment(cores: int | None = None, *, cpu: bool = False) -> dict[str, str]:
     """The environment of vLLM: ours, and what run-time adapters need.
 
     :param cores: that the CPU build computes on; by default all.
+    :param cpu: it is the CPU build; it gets a plugin of ours.
     """
+    given = os.environ.get("PYTHONPATH")
+    plugin = os.pathsep.join([str(_CPU_LORA), *([given] if given else [])])
     return {
         # One of two cores is left idle otherwise, by the CPU build; others do not read it.
         "VLLM_CPU_OMP_THREADS_BIND": _cores(cores),
         "VLLM_CPU_KVCACHE_SPACE": "1",  # GiB
         **os.environ,
+        **({"PYTHONPATH": plugin} if cpu else {}),
         "VLLM_ALLOW_RUNTIME_LORA_UPDATING": "1",
         "VLLM_NO_USAGE_STATS": "1",
     }

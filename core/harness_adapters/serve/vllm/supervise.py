@@ -69,11 +69,12 @@ class Supervisor:
         """
         signal.signal(signal.SIGTERM, self._told_to_end)
         child.say(progress=f"starting vLLM with {self._python}")
-        given = flags(self._options, port=self._port, cpu=is_cpu_build(self._python))
+        cpu = is_cpu_build(self._python)
+        given = flags(self._options, port=self._port, cpu=cpu)
         arguments = [self._python, "-m", SERVER, *given]
         self._process = subprocess.Popen(
             arguments,
-            env=environment(self._options.cores),
+            env=environment(self._options.cores, cpu=cpu),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

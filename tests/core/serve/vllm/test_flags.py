@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
+from importlib.metadata import distributions
 from pathlib import Path
 
 import pytest
@@ -51,17 +53,7 @@ def test_the_cpu_build_leaves_the_output_layer_alone() -> None:
     found = flags(Options(model="owner/name", name="b"), port=1, cpu=True)
     at = found.index("--lora-target-modules")
     assert "lm_head" not in found[at:]
-    assert given(found, "--max-loras") == given(found, "--max-cpu-loras") == "9", "one stays empty"
     assert "q_proj" in found[at:]
-
-
-def test_the_cpu_build_computes_no_more_than_adapters_change() -> None:
-    options = Options(model="owner/name", name="b", modules=("q_proj", "lm_head"))
-    found = flags(options, port=1, cpu=True)
-    at = found.index("--lora-target-modules")
-    assert found[at + 1] == "q_proj"
-    assert not {"v_proj", "lm_head"} & set(found)
-    assert "--lora-target-modules" not in flags(options, port=1)
 
 
 def test_a_template_without_calls_gets_no_parser(tmp_path: Path) -> None:
@@ -75,6 +67,17 @@ def test_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     found = environment()
     assert found["VLLM_CPU_OMP_THREADS_BIND"] == "0", "one's own choice stays"
     assert found["VLLM_ALLOW_RUNTIME_LORA_UPDATING"] == "1", "without it nothing works"
+
+
+def test_the_cpu_build_gets_a_plugin(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", "mine")
+    folder, mine = environment(cpu=True)["PYTHONPATH"].split(os.pathsep)
+    assert mine == "mine"
+    (found,) = distributions(path=[folder])
+    (plugin,) = found.entry_points
+    assert plugin.group == "vllm.general_plugins"
+    assert (Path(folder) / f"{plugin.module}.py").is_file()
+    assert environment()["PYTHONPATH"] == "mine"
 
 
 def test_cores_may_be_left_to_a_trainer(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,6 +107,7 @@ async def test_without_vllm_it_says_how_to_get_it(
 FAKE = """\
 #!{python}
 import sys
+from importlib.metadata import distributions
 print("INFO 11-29 12:00:00 [loader.py:1] Starting to load model x", flush=True)
 print({line!r}, file=sys.stderr)
 sys.exit(1)
