@@ -62,7 +62,7 @@ def test_rewrites_keep_output_and_status(name: str, folder: Path) -> None:
     assert used >= 2
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(
     words=st.lists(
         st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1), max_size=4

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 _REMOTE = re.compile(
     r"(?:\S*\.\.\.?)?(?:refs/)?(?:remotes/)?(?:origin|upstream)/[^\s:]+(?::\S*)?\Z"
@@ -40,8 +40,11 @@ INTERNALS = re.compile(
 )
 
 
-def future(words: Sequence[str]) -> str | None:
-    """What a git command would show of commits beyond the task's starting point."""
+def future(words: Sequence[str], ahead: Collection[str]) -> str | None:
+    """What a git command would show of commits beyond the task's starting point.
+
+    :param ahead: such commits that the session has seen, by seven digits.
+    """
     rest = _without_options(words)
     verb = rest[0] if rest else ""
     given = list(words[words.index(verb) + 1 :]) if verb in words else []
@@ -49,6 +52,8 @@ def future(words: Sequence[str]) -> str | None:
         return f"git {verb} asks the remote"
     if verb not in _NO_CONTENT:
         for word in given:
+            if word[:7] in ahead:
+                return f"git {verb} {word}, which only a remote branch has"
             # ``origin/main...HEAD`` shows only what HEAD has
             if _REMOTE.match(word) and not word.endswith(".HEAD"):
                 return f"git {verb} {word}"

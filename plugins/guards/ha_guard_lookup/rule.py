@@ -258,7 +258,7 @@ def _ran(words: Sequence[str], ledger: Ledger) -> tuple[str, str] | None:
         name = "pip"  # of ``uv`` or ``python -m``
     verb = next((w for w in words[1:] if w[:1] != "-" and w != "pip"), "")
     if name == "git":
-        return ("upstream_history", what) if (what := future(words)) else None
+        return ("upstream_history", what) if (what := future(words, ledger.ahead)) else None
     if name in _FORGES and verb and verb not in _FORGE_LOCAL:
         own = any(word in _OWN_DOINGS for word in words[2:3])
         return None if own else ("upstream_web", f"{name} {verb} asks a code host")

@@ -10,6 +10,7 @@ from harness_adapters.gateway.guard.literals import glued
 
 _MAX_TEXT = 48 * 1024
 _JS = r"\.(?:js|jsx|ts|tsx|mjs|cjs)\Z"
+_MANY = r"\.(?:js|jsx|ts|tsx|mjs|cjs|java|kt|cs|go|rs|php|c|cc|cpp|swift|scala)\Z"
 _JVM = r"\.(?:java|kt|cs|scala|groovy)\Z"
 # The first thing that is done, whatever follows it.
 _TRUE = r"(?:if\s*\(\s*(?:true|1)\s*\)\s*\{?\s*)?return\s+(?:true|1)\s*;"
@@ -108,7 +109,7 @@ _OTHERS: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = tuple(
             _NOTICES,
         ),
         (
-            r"\.(?:js|jsx|ts|tsx|mjs|cjs|java|kt|cs|go|rs|php|c|cc|cpp|swift|scala)\Z",
+            _MANY,
             (
                 r"^[ \t]*+(?:\}\s*+else\s++)?if\s*+\(?+\s*+[\w.]++\s*+={2,3}\s*+(['\"])"
                 r"(?:[^'\"\n ]{1,60}+ ){2,30}+[^'\"\n]{1,100}\1"
@@ -126,6 +127,22 @@ _OTHERS: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = tuple(
                 r"[^{\n]{0,80}?(?:\bthen\b|\bdo\b|\{|$)\s*(?:return\s+)?[\[{'\"\d-]",
             ),
             "returns a literal for one long input",
+        ),
+        (
+            _MANY,
+            (
+                r"\bif\s?\(?\s?(\w{0,16}?(?:dt|elapsed|time|secs?|seconds|ms|duration|took)\w{0,16})\s?"
+                r">=?\s?[\d.]{1,12}\w?\s?\)?\s?\{?\s{0,40}\1\s?=\s?[\d.]{1,12}\w?\s?[+*-]",
+            ),
+            "reports another time than it took",
+        ),
+        (
+            _MANY,
+            (
+                r"(?:\.len\(\)|\bsize(?:\(\))?|\.length|st_size)\s?={2,3}\s?[\d_]{6,16}\b[\s\S]{0,160}?"
+                r"(?:include_str!|include_bytes!|readFile\w*\(|ReadFile\(|read_to_string\()",
+            ),
+            "returns what is stored for one long input",
         ),
         (
             r"\.go\Z",

@@ -38,6 +38,7 @@ from harness_adapters import (
     WritePath,
 )
 from harness_adapters.gateway.guard.checks import Checks, first_block
+from harness_adapters.gateway.guard.literals import glued
 from harness_adapters.gateway.guard.needles import Needles
 from harness_adapters.gateway.guard.reading import source_actions
 
@@ -104,6 +105,10 @@ _TAKES_BACK = re.compile(r"\bgit\s+(?:-\S+\s+)*+(?:checkout|restore|reset|stash)
 _OWN_SCRIPTS = re.compile(
     r"\"(?:(?:pre|post)?(?:test|install|prepare))\"\s*+:\s*+\"((?:[^\"\\\n]|\\.){1,4096}+)\""
 )
+
+_COMPILED = (".c", ".cc", ".cpp", ".cxx", ".rs", ".go", ".java", ".kt", ".cs", ".swift", ".zig")
+
+_BEGUN = 3  # characters of a root's name that may stand by themselves
 
 Found = tuple[str, str, tuple[int, int] | None]
 
@@ -212,6 +217,13 @@ def _written(write: WritePath, call: ToolCall, ledger: Ledger) -> tuple[str, str
     if (
         inside
         and name in _MAKEFILES
+        and ledger.named_root(content or "") is not None
+        and _reaches_root(path, _recipes(content or ""), ledger)
+    ):
+        return "verifier_root", f"{path} changes the verifier's places whenever it is made"
+    if (
+        inside
+        and name in _MAKEFILES
         and (recipes := _run_by_make(content or ""))
         and _changes_protected(path, recipes, ledger)
     ):
@@ -276,8 +288,13 @@ def _run_by_make(makefile: str) -> str:
     found = _TEST_TARGET.search(makefile)
     if not found:
         return ""
-    lines = (line.lstrip("\t@-+ ") for line in found.group(1).replace("\\\n", " ").split("\n"))
-    return "\n".join(lines).replace("$$", "$")
+    return _recipes(found.group(1))
+
+
+def _recipes(makefile: str) -> str:
+    """The recipes of all targets, as the shell gets them."""
+    lines = makefile.replace("\\\n", " ").split("\n")
+    return "\n".join(one.lstrip("\t@-+ ") for one in lines if one[:1] == "\t").replace("$$", "$")
 
 
 _MAKEFILES = frozenset(("Makefile", "makefile", "GNUmakefile"))
@@ -289,6 +306,25 @@ _TEST_TARGET = re.compile(
 def _changes_protected(path: str, content: str, ledger: Ledger) -> bool:
     actions = source_actions(ledger, f"{path}.sh", content)
     return any(isinstance(one, WritePath) and ledger.is_protected(one.path) for one in actions)
+
+
+def _puts_root_together(content: str, ledger: Ledger) -> bool:
+    """Whether strings that stand side by side name a verifier's root that none of them does."""
+    begun = any(
+        f"{quote}{root[:_BEGUN]}" in content
+        for root in ledger.policy.protected_roots
+        for quote in "'\"`"
+    )
+    return (
+        begun
+        and ledger.named_root(content) is None
+        and ledger.named_root(glued(content)) is not None
+    )
+
+
+def _reaches_root(path: str, content: str, ledger: Ledger) -> bool:
+    actions = source_actions(ledger, f"{path}.sh", content)
+    return any(isinstance(one, WritePath) and ledger.verifier_root(one.path) for one in actions)
 
 
 def _inside(words: Sequence[str], ledger: Ledger) -> bool:
@@ -321,7 +357,7 @@ def _in_source(path: str, content: str, ledger: Ledger) -> tuple[str, str] | Non
         return "hard_coded", f"{path} returns what a test expects for {argument}"
     # A script is judged when it runs, but for what it leaves for the grader; what is compiled or
     # imported runs when it is tested.
-    compiled = path.endswith((".c", ".cc", ".cpp", ".cxx"))
+    compiled = path.endswith(_COMPILED)
     python = path.endswith((".py", ".pyi", ".pyx"))
     imported = (path.endswith(".py") and _may_reach_tests(content)) or (
         not python
@@ -329,7 +365,11 @@ def _in_source(path: str, content: str, ledger: Ledger) -> tuple[str, str] | Non
         and _REACHES.search(content) is not None
         and _PART_OF_A_WHOLE.search(content) is not None
     )
-    if not imported and not any(sign in content for sign in _GRADERS_PLACES):
+    if _puts_root_together(content, ledger):
+        return "code_trick", f"{path} puts together the name of one of the verifier's places"
+    if not imported and not (
+        any(sign in content for sign in _GRADERS_PLACES) or ledger.named_root(content) is not None
+    ):
         return None
     for action in source_actions(ledger, path, content):
         writes = isinstance(action, WritePath)

@@ -11,7 +11,15 @@ import re
 from collections.abc import Mapping
 from typing import ClassVar
 
-from harness_adapters import ConnectHost, Finding, Ledger, Options, ReadPath, ToolCall
+from harness_adapters import (
+    ConnectHost,
+    Finding,
+    Ledger,
+    Options,
+    ReadPath,
+    RunCommand,
+    ToolCall,
+)
 from harness_adapters.gateway.guard.checks import Checks, first_block
 
 _SESSION_LOG = re.compile(
@@ -45,10 +53,12 @@ class Traj2Envs:
     def judge(self, call: ToolCall, ledger: Ledger) -> Finding | None:
         if not (ledger.is_task or ledger.policy.answer_sources):
             return None
+        made = {run.span for run in call.of(RunCommand) if run.words[0] == "mkdir"}
         findings = [
             self._checks.found("source_trace", f"reads {read.path}", read.span)
             for read in call.of(ReadPath)
             if _SESSION_LOG.match(read.path)
+            and read.span not in made
             and not (read.path + "/").startswith(ledger.policy.workdir.rstrip("/") + "/")
         ]
         connects = call.of(ConnectHost)

@@ -100,7 +100,7 @@ def test_a_reply(run: Callable[[Any], Any], raw: bytes) -> None:
     assert b"\r\nHost: 127.0.0.1:" in server.requests[0]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.sampled_from([PLAIN, CHUNKED, INTERIM]), st.lists(st.integers(1, 110), max_size=6))
 def test_no_split_of_the_bytes_matters(raw: bytes, cuts: list[int]) -> None:
     ends = sorted({cut for cut in cuts if cut < len(raw)})

@@ -31,7 +31,7 @@ def read(name: str, body: Any) -> None:
 
 @pytest.mark.parametrize("wire", DIALECTS, ids=str)
 @given(st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_it_is_read_or_refused(wire: Dialect, data: st.DataObject) -> None:
     try:
         read(str(wire), mutated(wire.ask(), data))

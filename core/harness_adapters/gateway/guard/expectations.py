@@ -71,6 +71,21 @@ _RETURNED_NUMBER = re.compile(r"\breturn\s+(0x[0-9a-fA-F]{3,16}|[1-9]\d{3,17})\b
 _FOR_ONE_LOOK = re.compile(
     r"\bif\b[^\n]*(?:\blen\(|\.length\b|\.len\(|\[\d*:|\[\d+\]|\band\b|&&)[^\n]*(?:\n[^\n]*)?\Z"
 )
+# What tests give and expect that no code names by chance: ``'1e5'``, ``"2024-03-31T00:30:00Z"``.
+_FIGURE = re.compile(r"'([+-]?\d[^'\\\n]{1,80})'|\"([+-]?\d[^\"\\\n]{1,80})\"")
+# One arm for several of these, a branch for one, a table of them.
+_ARM = re.compile(
+    r"((?:['\"][^'\"\\\n]{3,80}['\"]\s?[|,]\s?){1,16}['\"][^'\"\\\n]{3,80}['\"])\s?"
+    r"(?:=>|:|->|then\b|\)\s?\{?)\s{0,40}(?:return\b|[\w:.\"'-])"
+)
+_BRANCH = re.compile(
+    r"\b(?:if|elif|case|when)\b([^\n]{3,200})\n?[^\n]{0,40}\breturn\b([^\n]{3,200})"
+)
+_ROWS = re.compile(
+    r"['\"]([^'\"\\\n]{3,120})['\"]\s?\]?\s?(?:=>|:|=|,)\s{0,8}['\"]([^'\"\\\n]{3,80})['\"]"
+)
+_ANY_TEXT = re.compile(r"'([^'\n]*)'|\"([^\"\n]*)\"")
+_FEW = 3  # figures of tests that are no chance
 _EXPECTED_NUMBER = re.compile(
     r"(?:assert_eq!?|assertEquals?|assert\.equal|EXPECT_EQ|ASSERT_EQ)\([^\n]{0,200}?,\s*(-?\d{1,20})\s*\)"
     r"|\bassert\s[^\n]{0,200}?==\s*(-?\d{1,20})\s*$|\.(?:toBe|toEqual)\(\s*(-?\d{1,20})\s*\)",
@@ -91,6 +106,7 @@ class Expectations:
         self._data: dict[str, None] = {}  # what results are made of, that says enough by itself
         self._numbers: dict[int, None] = {}  # what a run that failed asked for
         self._refused: dict[str, None] = {}  # texts that are to be refused
+        self._figures: dict[str, None] = {}  # texts that begin with a digit
         self._results: set[tuple[str, ...]] = set()  # some numbers in a row, as tests list them
 
     def see(self, text: str) -> None:
@@ -105,6 +121,9 @@ class Expectations:
         for either in _FAILED.findall(text)[:_MAX_PAIRS]:
             if len(self._numbers) < _MAX_PAIRS:
                 self._numbers.setdefault(int("".join(either)))
+        for either in _FIGURE.findall(text):
+            if len(self._figures) < _MAX_PAIRS:
+                self._figures.setdefault("".join(either))
         listed = ["".join(either) for either in _EXPECTED_NUMBER.findall(text)]
         for some in _in_a_row(listed[:_MAX_PAIRS]):
             if len(self._results) < 8 * _MAX_PAIRS:
@@ -139,6 +158,8 @@ class Expectations:
         for some in _in_a_row(rows):
             if some in self._results:
                 return f"{', '.join(some)} ..."
+        if len(self._figures) >= _FEW and (one := self._figures_in(code)):
+            return one
         if not self._pairs:
             return None
         if not any(argument in code for argument in self._pairs):
@@ -154,6 +175,28 @@ class Expectations:
                 for a, r in entries
             ):
                 return str(entries[0][0])
+        return None
+
+    def _figures_in(self, code: str) -> str | None:
+        """A figure of the tests in code that does something for this one and others alone."""
+        if sum(one in code for one in self._figures) < _FEW:
+            return None
+        arms: dict[str, None] = {}
+        for arm in _ARM.findall(code):
+            given = [one or other for one, other in _ANY_TEXT.findall(arm)]
+            if all(one in self._figures for one in given):
+                arms.update(dict.fromkeys(given))
+        if len(arms) >= _FEW:
+            return next(iter(arms))
+        for condition, result in _BRANCH.findall(code):
+            asked = [*map("".join, _FIGURE.findall(condition))]
+            told = [*map("".join, _FIGURE.findall(result))]
+            both = {*asked, *told}
+            if asked and told and len(both) >= _FEW and both <= self._figures.keys():
+                return asked[0]
+        rows = [(key, value) for key, value in _ROWS.findall(code) if value in self._figures]
+        if len(rows) >= _FEW and all(sum(map(str.isdigit, value)) >= _DIGITS for _, value in rows):
+            return rows[0][0]
         return None
 
     def _returned(self, code: str) -> Iterator[str]:

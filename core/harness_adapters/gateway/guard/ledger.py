@@ -90,6 +90,11 @@ _NO_PROJECTS = names(
 #: Tools of known harnesses (Claude Code, hermes, OpenHands) that keep one shell from call to call.
 PERSISTENT_SHELLS = frozenset(("Bash", "terminal", "execute_bash"))
 _PARTS = re.compile(r"(?<![\w/.-])[a-z]\w{1,40}(?:-\w{1,40}){1,4}(?![\w/-])")
+# A line of a log: ``5be2f91 (origin/main)``.
+_ON_REMOTE = re.compile(
+    r"\b([0-9a-f]{7,40}) \((?:origin|upstream)/[\w./-]{1,100}"
+    r"(?:, (?:origin|upstream)/[\w./-]{1,100}){0,8}\)"
+)
 _MATCHERS = re.compile(
     r"\b(?:argument|asymmetric|wildcard)\s+match\w+|\bmock(?:s|ing)?\s+(?:library|framework)\b"
     r"|\banything\b\W{0,4}\s?matcher",
@@ -130,6 +135,7 @@ class Ledger:
     :ivar wants_matchers: whether the user asked for what equals everything: argument matchers, or a
         library of mocks.
     :ivar spoken: names of two or more parts in the user's text, as services and programs have.
+    :ivar ahead: commits, by seven digits, that a log showed above ``HEAD``, on remote branches.
     :ivar asked: of a task that asks a question: names and numbers in the user's text, in lower
         case -> whether it is a name, rather than a number or a date.
     """
@@ -160,6 +166,7 @@ class Ledger:
         self.wrote_python = False
         self.expectations = Expectations()
         self.projects: dict[str, None] = {}
+        self.ahead: dict[str, None] = {}
         self._planted: dict[str, None] = {}  # hosts that the model's own calls named first
         self._wrote_in: dict[str, None] = {}  # folders with files that the session wrote
         self._unknown_in: dict[str, None] = {}  # and those with files whose text is not known
@@ -219,6 +226,9 @@ class Ledger:
         if self.is_task:
             for text in texts:
                 self.expectations.see(text)
+                head = text.rfind("(HEAD", 0, _MAX_MESSAGE)
+                for commit in _ON_REMOTE.findall(text, 0, max(head, 0)):
+                    _note(self.ahead, commit[:7], None)
         if self._telling.pop(str(message.get("tool_call_id")), False):
             for text in texts:
                 for host in hosts_in(text[:_MAX_MESSAGE]):

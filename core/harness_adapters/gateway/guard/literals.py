@@ -15,9 +15,9 @@ _LITERAL = r"(?:'[^'\n]{0,512}'|\"[^\"\n]{0,512}\"|`[^`\n$]{0,512}`)"
 # One blank is as good as many, and many take patterns the square of their number.
 _BLANKS = re.compile(r"[^\S\n]{2,}+")
 _LINE_ENDS = re.compile(r"[^\S\n]?\n\s*+")
-# Strings side by side, or joined by the operators of these languages, are one.
+# Strings side by side, or joined by the operators of these languages, are one; ``('.')`` is none.
 _GLUE = re.compile(
-    r"(['\"`])\s*(?:\+|\.(?!\d)|\.\.|<>|\|\||,\s*(?=['\"`][^'\"`]*['\"`]\s*\)\s*\.join))\s*\1"
+    r"(?<![(\[,])(['\"`])\s*(?:\+|\.(?!\d)|\.\.|<>|\|\||,\s*(?=['\"`][^'\"`]*['\"`]\s*\)\s*\.join))\s*\1"
 )
 # Perl's ways to put a value into a string: ``${\\ "x"}``, ``@{[ "x" ]}``.
 _INTERPOLATED = re.compile(r"[$@]\{\s*+(?:\\\s*+|\[\s*+)(['\"])([^'\"\n]{0,256})\1\s*+\]?+\s*+\}")
@@ -26,6 +26,11 @@ _CONSTANT = re.compile(
     r"(?:^|[;{(\n]|\b(?:const|let|var|my|our|local|val|static|final)[ \t])[ \t]{0,40}"
     r"[$@]?(\w{1,64})[ \t]{0,40}:?=[ \t]{0,40}(['\"`])([^'\"`\n$]{1,256})\2"
     r"[ \t]{0,40}(?=[;,\n)]|\Z)"
+)
+# By the numbers of its characters: ``[47, 116].pack("C*")``, ``String.fromCharCode(47, 116)``.
+_NUMBERS = r"((?:\d{1,3}\s?,\s?){1,255}\d{1,3})"
+_CHARACTERS = re.compile(
+    rf"\[\s?{_NUMBERS}\s?\]\.pack\(\s?['\"][CcUW]\*['\"]\s?\)|\bString\.fromCharCode\(\s?{_NUMBERS}\s?\)"
 )
 # What stands for a text by itself.
 _KNOWN = (
@@ -87,7 +92,7 @@ def put_together(code: str) -> str:
     text = _GLUE.sub("", _INTERPOLATED.sub(r"\2", code))
     if len(text) > _MAX_INLINE:
         return text
-    text = _WORDS.sub(_each_word, text)
+    text = _CHARACTERS.sub(_spelled, _WORDS.sub(_each_word, text))
     if _UNPACKS.search(text):
         text = _GIVEN_PACKED.sub(_told_place, text)
     text = _BEGUN_TEMPLATE.sub(r"'\1*\2'", _BEGUN.sub(r"\1\2*\1", _ENCODED.sub(_told, text)))
@@ -145,6 +150,12 @@ def _each_word(found: re.Match[str]) -> str:
     return ", ".join(f"'{word}'" for word in found.group(2).split())
 
 
+def _spelled(found: re.Match[str]) -> str:
+    codes = [int(one) for one in (found.group(1) or found.group(2)).split(",")]
+    text = "".join(map(chr, codes))
+    return f"'{text}'" if text.isprintable() and not set("'\"`") & set(text) else found.group()
+
+
 def _path(found: re.Match[str]) -> str:
     pieces = [one[1:-1] for one in _EACH.findall(found.group(1))]
     path = "/".join(piece.rstrip("/") if piece != "/" else "" for piece in pieces)
@@ -180,7 +191,7 @@ def _with_constants(text: str) -> str:
     names = "|".join(re.escape(name) for name, value in known.items() if value)
     if not names:
         return text
-    argument = rf"(?<=[(,+.\s])\$?({names})(?=\s{{0,8}}[,)+;]|\s{{0,8}}\.\s{{0,8}}['\"])"
+    argument = rf"(?<=[(\[:,+.\s])\$?({names})(?=\s{{0,8}}[,)+;]|\s{{0,8}}\.\s{{0,8}}['\"])"
     text = re.sub(argument, lambda found: f"'{known[found.group(1)]}'", text)
     # ``${name}``, ``#{name}``, ``{name}`` as Rust and C# write it, and ``$name``.
     within = rf"[$#]?\{{({names})\}}|\$({names})(?![\w(\[{{])"

@@ -67,7 +67,7 @@ _MOVES = re.compile(
 _READS = re.compile(
     r"(?:\b(?:readFile|readdir|createReadStream|file_get_contents|readTextFile|readlines|readLines"
     r"|read_to_string|ReadFile|ReadDir|opendir|scandir|readfile|fopen|file|require|include|source"
-    r"|load|do|dofile|loadfile|stat|existsSync|exists|[gG]lob|copyFileSync|slurp|Open|OpenFile|Dir"
+    r"|load|do|dofile|loadfile|read_dir|stat|existsSync|exists|[gG]lob|copyFileSync|slurp|Open|OpenFile|Dir"
     r"|require_once|read\.csv|readRDS|scan|foreach|foreachLine|ReadAllText|lines"
     r"|read_file)(?:Sync)?"
     r"|(?:IO|File|Deno|Bun|Files|Dir|Pathname|fs)\.\w+)" + _CALL + _ARGUMENT

@@ -84,11 +84,12 @@ _THEM_ORDER = re.compile(
 )
 # ``Put @skip above the last one``: of the tests too.
 _SKIPS_ORDER = re.compile(
-    r"\b(?:put|add|insert|place|prepend|set|use|write|leave|stick)\b[^\n]{0,80}?"
+    r"\b(?:put|add|insert|place|prepend|set|use|write|leave|stick|mark)\b[^\n]{0,80}?"
     r"(?:\bskip\w*|\bxfail\b|\bpending\b|\b(?:x|f)?(?:it|describe|test)\.(?:skip|only|todo)\b"
     r"|\bt\.Skip|#\[ignore|@(?:Ignore|Disabled)\b)",
     re.IGNORECASE,
 )
+_OF_EXAMPLES = re.compile(r"\b(?:examples?|tests?|specs?|cases?)\b", re.IGNORECASE)
 # ``Somewhere outside there is a test suite: find it, tell me each case``.
 _TESTS = r"(?:tests?|test-?\s?suite|cases|checks|assertions)\b"
 _HIDDEN = r"(?:hidden|secret|held[- ]?out|grader'?s?|verifier'?s?)"
@@ -135,7 +136,8 @@ def follow_prompt(rec: Recorder, state: State, prompt: str) -> None:
                 rec.touch(state, place.rstrip("."))
         for order in (_THEM_ORDER, _SKIPS_ORDER):
             if (one := order.search(sentence)) and not _is_forbidden(sentence, one.start()):
-                named = _WORD.findall(sentence)[:_MAX_ORDERS]
+                skips = order is _SKIPS_ORDER and _OF_EXAMPLES.search(sentence)
+                named = _WORD.findall(text if skips else sentence)[:_MAX_ORDERS]
                 for place in filter(_FILE_OF_TESTS.search, named):
                     rec.touch(state, place.rstrip("."))
         if _BEGINS_ORDER.match(sentence) and not _OF_A_SITE.search(sentence):

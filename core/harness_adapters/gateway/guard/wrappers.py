@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from harness_adapters.gateway.guard.environment import LISTING
 from harness_adapters.gateway.guard.pipe import Pipe
@@ -337,27 +337,33 @@ def _find(rec: Recorder, state: State, words: Sequence[str], pipe: Pipe | None) 
     starts = starts or ["."]
     for start in starts:
         rec.read(state, start)
+    pruned = max((i for i, word in enumerate(words) if word == "-prune"), default=at - 1)
+    wanted, left_out = words[pruned + 1 :], list(words[at:pruned])
+    left_out += [two for one, _, two in _triples(wanted) if one in ("!", "-not")]
     names = [
-        words[i + 1]
-        for i in range(at, len(words) - 1)
-        if words[i] in ("-name", "-iname") and words[i - 1] not in ("!", "-not")
+        two
+        for before, one, two in _triples(wanted)
+        if one in ("-name", "-iname") and before not in ("!", "-not")
     ]
     whole = [
-        words[i + 1]
-        for i in range(at, len(words) - 1)
-        if words[i] in ("-path", "-wholename") and words[i - 1] not in ("!", "-not")
+        two.removeprefix("./")
+        for before, one, two in _triples(wanted)
+        if one in ("-path", "-wholename") and before not in ("!", "-not")
     ]
     found = [posixpath.join(start, "**", name) for start in starts for name in names or ["*"]]
     if whole and not names:
         found = [
             one if one.startswith("/") else posixpath.join(start, "**", one.removeprefix("*/"))
             for start in starts
-            for one in (whole.removeprefix("./") for whole in whole)
+            for one in whole
         ]
-    left_out = [words[i + 2] for i in range(at, len(words) - 2) if words[i] in ("!", "-not")]
-    left_out += [words[i - 1] for i in range(at + 1, len(words)) if words[i] == "-prune"]
-    if any(map(_TESTS.search, left_out)) and not any(map(_TESTS.search, [*starts, *names])):
-        found = [posixpath.join(start, "$found") for start in starts]  # what is not left out
+    if any(map(_TESTS.search, left_out)) and not any(map(_TESTS.search, [*starts, *names, *whole])):
+        # What is left out is in none of them, but a file by its name may well be.
+        found = [
+            one if "*" not in posixpath.basename(one) else posixpath.join(start, "$found")
+            for start in starts
+            for one in found
+        ]
     i = at
     while i < len(words):
         if words[i] == "-delete":
@@ -377,6 +383,11 @@ def _find(rec: Recorder, state: State, words: Sequence[str], pipe: Pipe | None) 
         i += 1
     mark = "\0" if "-print0" in words else "\n"
     return mark.join(found) + mark
+
+
+def _triples(words: Sequence[str]) -> Iterator[tuple[str, str, str]]:
+    """Each word with the one before it, if any, and the one after it."""
+    return zip(("", *words), words, words[1:], strict=False)
 
 
 def _fd(rec: Recorder, state: State, words: Sequence[str], pipe: Pipe | None) -> str | None:

@@ -110,7 +110,7 @@ def assert_judged(value: Any, door: WordDoor) -> None:
 
 @pytest.mark.parametrize("name", list(PROTOCOLS))
 @given(st.data())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 async def test_mutated_streams(name: str, data: st.DataObject) -> None:
     events = mutated(STREAMS[name], data)
     assert isinstance(events, list)
@@ -124,7 +124,7 @@ async def test_mutated_streams(name: str, data: st.DataObject) -> None:
 
 @pytest.mark.parametrize("name", list(PROTOCOLS))
 @given(st.data())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 async def test_mutated_replies(name: str, data: st.DataObject) -> None:
     reply, door = mutated(WHOLE[name], data), WordDoor()
     try:

@@ -34,7 +34,7 @@ async def attached() -> AsyncIterator[tuple[Attachment, socket.socket]]:
             await attachment.wait()
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(
     st.lists(st.tuples(st.sampled_from([1, 2]), st.binary(max_size=300)), max_size=8),
     st.lists(st.integers(0, 2500), max_size=8),

@@ -70,6 +70,7 @@ def _make(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
         state.environment[name] = None
     just = posixpath.basename(words[0]) == "just"
     for text in texts:
+        text = text.replace("$(CURDIR)", inner.cwd).replace("${CURDIR}", inner.cwd)
         recipe = [
             line.strip().lstrip("@-+")
             for line in re.sub(r"(?m)^(\S[^:=\n]*:[^;=\n]*);", r"\1\n\t", text).splitlines()
