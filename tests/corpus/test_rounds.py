@@ -28,6 +28,8 @@ READ = (
     "eighth",
     "ninth",
     "tenth",
+    "eleventh",
+    "twelfth",
 )  # after their first run
 # In daily use a host that nobody named is only flagged, by the contract, and so are variables,
 # whatever their authors say.

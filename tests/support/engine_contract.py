@@ -156,7 +156,11 @@ class EngineContract:
         """``await chat(messages, **fields)``: the reply's body, with ``status=`` of that status."""
         # The first request of a vLLM compiles, for minutes on a busy machine.
         no_limit = aiohttp.ClientTimeout()
-        async with aiohttp.ClientSession(served.engine.url, timeout=no_limit) as http:
+        # Nor is a connection used again that a busy engine may be about to close.
+        fresh = aiohttp.TCPConnector(force_close=True)
+        async with aiohttp.ClientSession(
+            served.engine.url, timeout=no_limit, connector=fresh
+        ) as http:
 
             async def ask(messages: Any = LONG_TALK, *, status: int = 200, **fields: Any) -> Json:
                 body = {
