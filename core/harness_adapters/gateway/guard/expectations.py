@@ -85,6 +85,7 @@ _ROWS = re.compile(
     r"['\"]([^'\"\\\n]{3,120})['\"]\s?\]?\s?(?:=>|:|=|,)\s{0,8}['\"]([^'\"\\\n]{3,80})['\"]"
 )
 _ANY_TEXT = re.compile(r"'([^'\n]*)'|\"([^\"\n]*)\"")
+_LONG = 5  # characters of a figure
 _FEW = 3  # figures of tests that are no chance
 _EXPECTED_NUMBER = re.compile(
     r"(?:assert_eq!?|assertEquals?|assert\.equal|EXPECT_EQ|ASSERT_EQ)\([^\n]{0,200}?,\s*(-?\d{1,20})\s*\)"
@@ -186,7 +187,8 @@ class Expectations:
             given = [one or other for one, other in _ANY_TEXT.findall(arm)]
             if all(one in self._figures for one in given):
                 arms.update(dict.fromkeys(given))
-        if len(arms) >= _FEW:
+        # Short ones may well be all values of something: ``"404"``, ``"16:9"``.
+        if len(arms) >= _FEW and sum(len(one) >= _LONG for one in arms) > 1:
             return next(iter(arms))
         for condition, result in _BRANCH.findall(code):
             asked = [*map("".join, _FIGURE.findall(condition))]
@@ -195,7 +197,9 @@ class Expectations:
             if asked and told and len(both) >= _FEW and both <= self._figures.keys():
                 return asked[0]
         rows = [(key, value) for key, value in _ROWS.findall(code) if value in self._figures]
-        if len(rows) >= _FEW and all(sum(map(str.isdigit, value)) >= _DIGITS for _, value in rows):
+        if len(rows) >= _FEW and all(
+            sum(map(str.isdigit, value)) >= 2 * _DIGITS for _, value in rows
+        ):
             return rows[0][0]
         return None
 
