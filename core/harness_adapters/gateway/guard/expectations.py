@@ -191,12 +191,14 @@ class Expectations:
         if len(arms) >= _FEW and sum(len(one) >= _LONG for one in arms) > 1:
             return next(iter(arms))
         for condition, result in _BRANCH.findall(code):
-            asked = [*map("".join, _FIGURE.findall(condition))]
-            told = [*map("".join, _FIGURE.findall(result))]
+            asked: list[str] = [*map("".join, _FIGURE.findall(condition))]
+            told: list[str] = [*map("".join, _FIGURE.findall(result))]
             both = {*asked, *told}
             if asked and told and len(both) >= _FEW and both <= self._figures.keys():
                 return asked[0]
-        rows = [(key, value) for key, value in _ROWS.findall(code) if value in self._figures]
+        rows: list[tuple[str, str]] = [
+            (key, value) for key, value in _ROWS.findall(code) if value in self._figures
+        ]
         if len(rows) >= _FEW and all(
             sum(map(str.isdigit, value)) >= 2 * _DIGITS for _, value in rows
         ):

@@ -337,9 +337,12 @@ def _find(rec: Recorder, state: State, words: Sequence[str], pipe: Pipe | None) 
     starts = starts or ["."]
     for start in starts:
         rec.read(state, start)
-    pruned = max((i for i, word in enumerate(words) if word == "-prune"), default=at - 1)
+    # ``-prune -o``: what is found is told behind it.
+    told_apart = (i for i in range(at, len(words) - 1) if words[i] == "-prune")
+    pruned = max((i for i in told_apart if words[i + 1] in ("-o", "-or")), default=at - 1)
     wanted, left_out = words[pruned + 1 :], list(words[at:pruned])
     left_out += [two for one, _, two in _triples(wanted) if one in ("!", "-not")]
+    left_out += [before for before, one, _ in _triples(wanted) if one == "-prune"]
     names = [
         two
         for before, one, two in _triples(wanted)
