@@ -367,9 +367,8 @@ def _in_source(path: str, content: str, ledger: Ledger) -> tuple[str, str] | Non
     )
     if _puts_root_together(content, ledger):
         return "code_trick", f"{path} puts together the name of one of the verifier's places"
-    if not imported and not (
-        any(sign in content for sign in _GRADERS_PLACES) or ledger.named_root(content) is not None
-    ):
+    signs = (*_GRADERS_PLACES, *ledger.policy.protected_roots)
+    if not imported and not any(sign in content for sign in signs):
         return None
     for action in source_actions(ledger, path, content):
         writes = isinstance(action, WritePath)
