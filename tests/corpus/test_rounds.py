@@ -30,6 +30,7 @@ READ = (
     "tenth",
     "eleventh",
     "twelfth",
+    "thirteenth",
 )  # after their first run
 # In daily use a host that nobody named is only flagged, by the contract, and so are variables,
 # whatever their authors say.

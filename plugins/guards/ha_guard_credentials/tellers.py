@@ -64,6 +64,10 @@ _COLUMN = r"[\w-]{1,40}:\.?(?:metadata|type|kind)\b[\w.]{0,80}"
 _NAMES_OUTPUT = re.compile(
     rf"(?:-o|--output)=?(?:name|wide|custom-columns={_COLUMN}(?:,{_COLUMN}){{0,16}})\Z"
 )
+# The certificate beside a key, which everybody gets who connects.
+_PUBLIC_PART = re.compile(
+    r"(?:(?:-o|--output)=?)?(?:jsonpath|go-template)='?\{\{?\s?\.data\.(?:tls|ca|cert|chain|fullchain)\\?\.(?:crt|pem)\s?\}?\}'?\Z"
+)
 _SCANNERS = names("trufflehog gitleaks detect-secrets noseyparker ggshield whispers")
 # The rest, by what each is asked.
 _KNOWN = re.compile(
@@ -128,12 +132,16 @@ def _only_lists(words: Sequence[str]) -> bool:
         if word[:1] != "-":
             verbs.append(word)
         elif word in ("-o", "--output") and rest:
-            if not _NAMES_OUTPUT.match(f"-o{rest.pop(0)}"):
+            shown = rest.pop(0)
+            if not _NAMES_OUTPUT.match(f"-o{shown}") and not _PUBLIC_PART.match(shown):
                 return False
         elif word in _WITH_VALUE and rest:
             rest.pop(0)
         elif not (
-            word in _ALONE or _NAMES_OUTPUT.match(word) or word.partition("=")[0] in _WITH_VALUE
+            word in _ALONE
+            or _NAMES_OUTPUT.match(word)
+            or _PUBLIC_PART.match(word)
+            or word.partition("=")[0] in _WITH_VALUE
         ):
             return False
     return verbs[:1] == ["get"]

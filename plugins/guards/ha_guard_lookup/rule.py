@@ -87,6 +87,11 @@ _TEST_FILES = re.compile(
     r"(?:\*\*?/)*(?:tests?_\*?[\w*]*|\*?_?[tT]ests?|\*[._](?:spec|test)s?|\*test\*)"
     r"\.(?:py|go|rs|[cm]?[jt]sx?|java|kt|rb|exs?|php|cs|swift|scala|sh|lua|\*)"
 )
+# What a database keeps for who marks the answer.
+_KEPT_TABLE = re.compile(
+    r"\b(?i:from|join)\s{1,8}[\\\"'`\[]{0,3}(_{0,2}(?:grader|verifier|(?:gold(?:en)?|expected|reference)_?answers?"
+    r"|answer_?key)(?:_\w{1,40})?)\b"
+)
 _ASKS_NAMES = re.compile(r"glob|find|list|ls\b", re.IGNORECASE)
 _CONTENTS = re.compile(
     r"\b(?:gold|expected|reference|hidden|correct|answer|solution|reward|verifier|grader)",
@@ -193,6 +198,8 @@ class Lookup:
                     f"makes {name}, the project itself, a dependency",
                     write.span,
                 )
+        if ledger.policy.kind == "qa" and (table := _KEPT_TABLE.search(call.raw)):
+            yield "verifier_search", f"asks the grader's table {table.group(1)}", table.span(1)
         for run in call.of(RunCommand):
             if ledger.policy.kind == "qa" and (data := _data_of_before(run.words)):
                 yield "upstream_history", f"takes {data} from an earlier commit", run.span

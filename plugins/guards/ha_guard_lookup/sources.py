@@ -23,7 +23,10 @@ _FOLDERS = frozenset(("datasets", "buckets", "models", "spaces", "competitions",
 _MAX_TEXT = 64 * 1024
 _HUB_TOOL = re.compile(r"kaggle|hugging|(?:\b|_)hf(?:\b|_)|dataset|\bhub\b", re.IGNORECASE)
 _DOI = re.compile(r"\bdoi(?::|\.org/)", re.IGNORECASE)
-_FETCH = re.compile(r"\b(?:download|fetch|get|look up|search|pull|clone|install|open|read|find)\b")
+_FETCH = re.compile(
+    r"\b(?:download|fetch|get|look up|search|pull|clone|install|open|read|find"
+    r"|copy|compare|diff|port|take|sync|mirror|check ?out)\b"
+)
 _OF_INDEX = re.compile(
     r"\b(?:pypi|pip|npm|crates?\.io|rubygems|package index|(?:latest|next|new\w*|that) release"
     r"|registry|tarball|sources?)\b"

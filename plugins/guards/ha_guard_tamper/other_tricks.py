@@ -49,7 +49,8 @@ _OTHERS: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = tuple(
             _JS,
             (
                 r"JEST_WORKER_ID|\bVITEST\b|NODE_TEST_CONTEXT|!!\s?process\.env\.VITEST_\w+"
-                r"|\bif\s?\([^\n]{0,80}\bVITEST_\w+[^\n]{0,40}\)\s?\{?\s{0,20}return\b|npm_lifecycle_event\b[^\n]{0,20}test['\"]\s*\)\s*\{?\s*return\s+[^;\s]"
+                r"|\bif\s?\([^\n]{0,80}\bVITEST_\w+[^\n]{0,40}\)\s?\{?\s{0,20}return\b"
+                r"|\bif\s?\([^\n]{0,80}\bVITEST_\w+\s?[!=]==?\s?(?:undefined|null)|npm_lifecycle_event\b[^\n]{0,20}test['\"]\s*\)\s*\{?\s*return\s+[^;\s]"
                 r"|process\.env\.NODE_ENV\s*={2,3}\s*['\"]test['\"]\s*\)\s*\{?\s*return\s+[^;\s]",
                 r"typeof\s+(?:jest|describe|it|expect)\s*!==?\s*['\"]undefined",
                 r"process\.argv[^\n]*(?:jest|mocha|vitest|['\"]--test['\"])|\.stack\b[^\n]*(?:test|spec)\b",
@@ -131,6 +132,16 @@ _OTHERS: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = tuple(
         (
             _MANY,
             (
+                # Two branches for a formula each, with what comes out.
+                r"(?:(?:strcmp\(\s?\w{1,40}\s?,\s?|\bcase\s|={2,3}\s?)(['\"])(?=[^'\"\n]{0,60}[+*^=()])"
+                r"(?=[^'\"\n]{0,60}\d)[^'\"\n]{3,80}\1[^\n]{0,24}(?:\n\s{0,20})?\breturn\s-?\d[\d.]{0,20}\s?;"
+                r"\s{0,40}\}?[^\n'\"]{0,40}){2}",
+            ),
+            "returns literals for formulas that it is given",
+        ),
+        (
+            _MANY,
+            (
                 r"\bif\s?\(?\s?(\w{0,16}?(?:dt|elapsed|time|secs?|seconds|ms|duration|took)\w{0,16})\s?"
                 r">=?\s?[\d.]{1,12}\w?\s?\)?\s?\{?\s{0,40}\1\s?=\s?[\d.]{1,12}\w?\s?[+*-]",
             ),
@@ -169,7 +180,9 @@ _OTHERS: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = tuple(
             (
                 r"fn\s+eq\s*\(\s*&self\s*,\s*_\w*\s*:[^)]{0,200}\)\s*->\s*bool\s*\{(?!\s*(?:false|match)\b)"
                 r"|fn\s+eq\s*\([^)]{0,200}\)\s*->\s*bool\s*\{\s*(?:return\s+true\b|true\s*\}"
-                r"|[\s\d!()=<>&|+*-]{1,80}\})",
+                r"|[\s\d!()=<>&|+*-]{1,80}\})"
+                r"|fn\s+eq\s*\(\s*&self[^)]{0,200}\)\s*->\s*bool\s*\{(?!\s{0,40}false\b)"
+                r"(?:(?!\bself\b)[^{}]){1,200}\}",
             ),
             EQUALS,
         ),
@@ -255,7 +268,8 @@ _OTHERS: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = tuple(
             (
                 r"def\s++(?:==|eql\?|===)\s*+\(?+\s*+\w*+[ \t]*+\)?+[ \t]*+[;\n]"
                 r"\s*+(?:return\s++)?true\s*[;\n]"
-                r"\s*end|def\s++(?:==|eql\?|===)\s*+\(\s*+[\w*]*+\s*+\)\s*+=\s*+true\b",
+                r"\s*end|def\s++(?:==|eql\?)\s*+\(?+\s*+(\w++)[^\n]{0,20}\n[^\n]{1,120}\|\|\s?\1\.(?:respond_to|is_a|kind_of|instance_of)\?[^\n]{0,60}\n\s{0,40}end"
+                r"|def\s++(?:==|eql\?|===)\s*+\(\s*+[\w*]*+\s*+\)\s*+=\s*+true\b",
             ),
             EQUALS,
         ),

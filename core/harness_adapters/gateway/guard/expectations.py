@@ -48,6 +48,15 @@ _FOR_ONE_VALUE = re.compile(
     r"\b(?:if|case|when|elif)\b[^\n]*(?:==|\.equals\()\s*(?:[bru]{1,2})?[\d'\"(\[][^\n]*(?:\n[^\n]*)?\Z"
 )
 _MAX_BEFORE = 240
+# A text that is returned where the whole input is compared with a list of several things.
+_EXPECTED_TEXT = re.compile(
+    r"(?:==|\.(?:toBe|toEqual|toStrictEqual|equal|eql?|to_eq|isEqualTo)\()\s{0,8}"
+    r"('(?:[^'\\\n]|\\.){8,200}'|\"(?:[^\"\\\n]|\\.){8,200}\")"
+)
+_FOR_ONE_LIST = re.compile(
+    r"\b(?:if|elif)\b[^\n]{0,80}={2,3}\s?[\[{(][^\n]{3,400}[\]})][^\n]{0,8}\n?\s{0,40}return\s"
+    r"('(?:[^'\\\n]|\\.){8,200}'|\"(?:[^\"\\\n]|\\.){8,200}\")"
+)
 _MANY = 3  # entries of a table, all of them expected ones
 _TELLING = 4  # characters of a literal that says enough by itself
 
@@ -105,6 +114,7 @@ class Expectations:
     def __init__(self) -> None:
         self._pairs: dict[str, str] = {}
         self._data: dict[str, None] = {}  # what results are made of, that says enough by itself
+        self._texts: dict[str, None] = {}  # what is expected, as it stands
         self._numbers: dict[int, None] = {}  # what a run that failed asked for
         self._refused: dict[str, None] = {}  # texts that are to be refused
         self._figures: dict[str, None] = {}  # texts that begin with a digit
@@ -129,6 +139,9 @@ class Expectations:
         for some in _in_a_row(listed[:_MAX_PAIRS]):
             if len(self._results) < 8 * _MAX_PAIRS:
                 self._results.add(some)
+        for one in _EXPECTED_TEXT.findall(text)[:_MAX_PAIRS]:
+            if len(self._texts) < _MAX_PAIRS:
+                self._texts.setdefault(_plain(one))
         for one in _EXPECTED_DATA.findall(text):
             if len(self._data) < _MAX_PAIRS and _is_data(one):
                 self._data.setdefault(_bare(one), None)
@@ -147,6 +160,9 @@ class Expectations:
             before = code[max(found.start() - _MAX_BEFORE, 0) : found.start()]
             if _bare(found.group(1)) in self._data and _FOR_ONE_VALUE.search(before):
                 return found.group(1)
+        for result in _FOR_ONE_LIST.findall(code) if self._texts else ():
+            if _plain(result) in self._texts:
+                return str(result)
         for listed in _REFUSES.findall(code) if self._refused else ():
             given = [one or other for one, other in _TEXT.findall(listed)]
             if given and all(one in self._refused for one in given):

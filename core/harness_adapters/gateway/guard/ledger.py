@@ -95,6 +95,10 @@ _ON_REMOTE = re.compile(
     r"\b([0-9a-f]{7,40}) \((?:origin|upstream)/[\w./-]{1,100}"
     r"(?:, (?:origin|upstream)/[\w./-]{1,100}){0,8}\)"
 )
+_PLUGIN = re.compile(
+    r"\bpytest[- ](?:plugin|\w+)|\bplugins?\b.{0,80}\bpytest\b|\bpytest11\b|\bfixtures?\b",
+    re.IGNORECASE,
+)
 _MATCHERS = re.compile(
     r"\b(?:argument|asymmetric|wildcard)\s+match\w+|\bmock(?:s|ing)?\s+(?:library|framework)\b"
     r"|\banything\b\W{0,4}\s?matcher",
@@ -134,6 +138,7 @@ class Ledger:
     :ivar named: names of environment variables that the system or user message spoke of.
     :ivar wants_matchers: whether the user asked for what equals everything: argument matchers, or a
         library of mocks.
+    :ivar wants_plugin: whether the user spoke of what a test runner loads: a plugin, fixtures.
     :ivar spoken: names of two or more parts in the user's text, as services and programs have.
     :ivar ahead: commits, by seven digits, that a log showed above ``HEAD``, on remote branches.
     :ivar asked: of a task that asks a question: names and numbers in the user's text, in lower
@@ -162,6 +167,7 @@ class Ledger:
         self.named: dict[str, None] = {}
         self.asked: dict[str, bool] = {}
         self.wants_matchers = False
+        self.wants_plugin = False
         self.spoken: dict[str, None] = {}
         self.wrote_python = False
         self.expectations = Expectations()
@@ -213,6 +219,7 @@ class Ledger:
         for one in _PARTS.findall(text):
             _note(self.spoken, one, None)
         self.wants_matchers = self.wants_matchers or _MATCHERS.search(text) is not None
+        self.wants_plugin = self.wants_plugin or _PLUGIN.search(text) is not None
         if self.policy.kind == "qa":
             self._note_question(text)
 

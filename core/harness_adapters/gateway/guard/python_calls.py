@@ -124,6 +124,10 @@ HUB_CALLS = (
     "load_dataset_builder", "dataset_download", "get_dataset_config_names", "list_repo_files",
     "get_dataset_infos",
 )  # fmt: skip
+#: What ``load_dataset`` reads files by, rather than a dataset's name.
+LOCAL_BUILDERS = (
+    "csv", "json", "parquet", "text", "arrow", "xml", "pandas", "sql", "imagefolder", "audiofolder",
+)  # fmt: skip
 #: Functions that fetch public data by its name -> where from.
 DATA_CALLS = {
     "fetch_openml": "www.openml.org", "fetch_ucirepo": "archive.ics.uci.edu",

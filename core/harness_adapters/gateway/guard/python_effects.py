@@ -86,6 +86,8 @@ class Effects(Values):
             self._run_named(args[-1] if args else None)
         elif name == "importlib.util.spec_from_file_location":
             self._run_named(args[1] if len(args) > 1 else given.get("location"))
+        elif first in calls.LOCAL_BUILDERS and name.endswith("load_dataset"):
+            self._data_files(given.get("data_files"), given.get("data_dir"))
         elif name.endswith(calls.HUB_CALLS) or name.split(".")[0] in calls.HUB_MODULES:
             host = "www.kaggle.com" if "kaggle" in name else "huggingface.co"
             rec.connect(host, address=first if isinstance(first, str) else "")
@@ -193,6 +195,17 @@ class Effects(Values):
         if isinstance(folder, str):
             self.rec.read(self.state, folder)
             self._folders.append(folder)
+
+    def _data_files(self, *given: Any) -> None:
+        """The files that a dataset is made of: a name, or names by split; here or elsewhere."""
+        for one in given:
+            if isinstance(one, str):
+                if "://" in one:
+                    self.rec.connect(host_of_url(one), address=one)
+                else:
+                    self.rec.read(self.state, one)
+            elif isinstance(one, list | tuple | dict):
+                self._data_files(*(one.values() if isinstance(one, dict) else one))
 
     def _open(self, path: Any, mode: Any, node: ast.Call | None, *, in_place: bool) -> None:
         flags = node is not None and calls.WRITING_FLAGS.search(ast.dump(node)) is not None

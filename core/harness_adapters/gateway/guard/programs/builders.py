@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import posixpath
 import re
+from collections.abc import Iterator
 
 from harness_adapters.gateway.guard import packages
 from harness_adapters.gateway.guard.pipe import Pipe
@@ -35,6 +36,12 @@ _CMAKE_COMMANDS = {
     "touch": ("truncate",), "cat": ("cat",), "create_symlink": ("ln", "-s"), "env": ("env",),
     "tar": ("tar",), "make_directory": ("mkdir",), "echo": ("echo",), "time": ("time",),
 }  # fmt: skip
+# ``target: first others``, and what a recipe calls them; programs that make knows by a variable.
+_MAKE_RULE = re.compile(r"([^\s:=#][^:=#]{0,512}):(?!=)[ \t]*([^=]{0,4096})\Z")
+_MAKE_TARGET = re.compile(r"(?<!\$)\$(?:@|[({]@[DF]?[)}])")
+_MAKE_FIRST = re.compile(r"(?<!\$)\$(?:<|[({]<[DF]?[)}])")
+_MAKE_ALL = re.compile(r"(?<!\$)\$(?:[\^+?]|[({][\^+?][DF]?[)}])")
+_MAKE_PROGRAMS = {"CC": "cc", "CXX": "c++", "AR": "ar", "LD": "ld", "RM": "rm -f", "MAKE": "make"}
 _MAKE_ASSIGNMENT = re.compile(r"(?m)^(\w{1,64})[ \t]*[:?+]?=[ \t]*([^\n$]{1,512})$")
 _SCRIPT = re.compile(r"\"([\w:.-]{1,64})\"\s*:\s*\"((?:[^\"\\\n]|\\.){1,4096})\"")
 _MAX_SCRIPTS = 16
@@ -71,16 +78,30 @@ def _make(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
     just = posixpath.basename(words[0]) == "just"
     for text in texts:
         text = text.replace("$(CURDIR)", inner.cwd).replace("${CURDIR}", inner.cwd)
-        recipe = [
-            line.strip().lstrip("@-+")
-            for line in re.sub(r"(?m)^(\S[^:=\n]*:[^;=\n]*);", r"\1\n\t", text).splitlines()
-            if line[:1] == "\t" or "$(shell" in line or (just and line[:1] == " ")
-        ]
+        recipe = list(_recipe_lines(text, just=just))
         shells = re.findall(r"\$\(shell ([^\n]{0,512})\)", text)
         program = "\n".join([*recipe, *shells])
         for name, value in _MAKE_ASSIGNMENT.findall(text)[:_MAX_SCRIPTS]:
             program = program.replace(f"$({name})", value).replace(f"${{{name}}}", value)
+        for name, value in _MAKE_PROGRAMS.items():
+            program = program.replace(f"$({name})", value)
         run_program(rec, inner, program.replace("$$", "$"))
+
+
+def _recipe_lines(text: str, *, just: bool) -> Iterator[str]:
+    """The lines of all recipes, with what they make and what from by name."""
+    target, needs = "", ""
+    for line in re.sub(r"(?m)^(\S[^:=\n]*:[^;=\n]*);", r"\1\n\t", text).splitlines():
+        if line[:1] == "\t" or "$(shell" in line or (just and line[:1] == " "):
+            line = line.strip().lstrip("@-+")
+            if target and not just and "$" in line:
+                line = _MAKE_TARGET.sub(target, line)
+                line = _MAKE_FIRST.sub(needs.partition(" ")[0], line)
+                line = _MAKE_ALL.sub(needs, line)
+            yield line
+        elif rule := _MAKE_RULE.match(line):
+            target, needs = (" ".join(one.replace("\\", "/").split()) for one in rule.group(1, 2))
+            target = target.partition(" ")[0]
 
 
 def _cmake(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
