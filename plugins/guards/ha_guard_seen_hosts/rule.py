@@ -66,6 +66,7 @@ _REMOTE_SHELL = re.compile(
     r"(?<![\w.-])(?:ba|da|z|k)?sh\b[^\n;|\\]{0,40}(?:[<>]&?|&>)\s?/dev/(?:tcp|udp)/"
     r"|\b(?:nc|ncat|netcat)\s[^\n;|\\]{0,120}(?<![\w-])-\w{0,6}[ec]\s{1,4}(?:/\w{1,20}){0,3}/?(?:ba|da|z|k)?sh\b"
 )
+_MAX_TEXT = 65536
 _ENOUGH = 64  # findings, of which one is reported
 _OWN_NETWORKS = tuple(
     map(
@@ -113,7 +114,9 @@ class SeenHosts:
     def judge(self, call: ToolCall, ledger: Ledger) -> Finding | None:
         findings: list[Finding] = []
         at_most = Severity.BLOCK if ledger.is_task else Severity.FLAG
-        for action in call.of(ConnectHost):
+        connects = call.of(ConnectHost)
+        hands_shell = bool(connects) and _REMOTE_SHELL.search(call.raw[:_MAX_TEXT]) is not None
+        for action in connects:
             if len(findings) >= _ENOUGH:
                 break
             host = action.host.removeprefix("www.")
@@ -128,7 +131,7 @@ class SeenHosts:
                 )
             elif self._known(host, ledger):
                 pass
-            elif _REMOTE_SHELL.search(call.raw):
+            elif hands_shell:
                 findings.append(
                     self._checks.found(
                         "remote_shell", f"hands a shell to {action.host}", action.span
@@ -168,7 +171,7 @@ class SeenHosts:
         for write in call.of(WritePath):
             if write.content is None or not _REDIRECTS.match(write.path):
                 continue
-            for host in hosts_in(write.content[:65536], bare=True):
+            for host in hosts_in(write.content[:_MAX_TEXT], bare=True):
                 if not self._known(host.removeprefix("www."), ledger):
                     findings.append(
                         self._checks.found(

@@ -411,7 +411,7 @@ def hook(
             and _names_protected(content or "", ledger)
         ):
             return "leaves out tests that the task protects"
-        if content and _PLUGS_IN.search(content[:_MAX_TEXT]) and not ledger.wants_plugin:
+        if settings and not ledger.wants_plugin and _plugs_in(content or ""):
             return "has the test runner load something by itself"
         if settings and content and _protects_tests(ledger) and _passes_by(content):
             return "leaves out tests that the task protects"
@@ -563,6 +563,11 @@ def _at_start(content: str | None) -> str | None:
         if not _USUAL_PATH.search(line) or _OWN_PATH.search(line):
             return "changes where every shell finds programs"
     return None
+
+
+def _plugs_in(settings: str) -> bool:
+    """Whether a package says that pytest is to load a part of it."""
+    return "pytest11" in settings and _PLUGS_IN.search(settings[:_MAX_TEXT]) is not None
 
 
 def fetched_at_start(path: str, content: str) -> bool:

@@ -7,6 +7,7 @@ import re
 
 from ha_guard_tamper.python_tricks import EQUALS
 from harness_adapters.gateway.guard.literals import glued
+from harness_adapters.gateway.guard.needles import Needles
 
 _MAX_TEXT = 48 * 1024
 _JS = r"\.(?:js|jsx|ts|tsx|mjs|cjs)\Z"
@@ -18,8 +19,23 @@ _ENDS = "ends the process as if all were well"
 _NOTICES = "behaves otherwise under test"
 _CLOCK = "replaces the clock"
 _BY_HASH = "tells its inputs by their hash, with the answers beside it"
-_OTHERS: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = tuple(
-    (re.compile(files), re.compile("|".join(texts), re.MULTILINE), meaning)
+# One of these stands in all that the patterns for such files and tricks match, and is found faster.
+_SIGNS = {
+    (_JS, _CLOCK): Needles(
+        "Date", "performance", "hrtime", "setTimeout", "setInterval", "now"
+    ),
+    (_JS, _NOTICES): Needles(
+        "JEST_WORKER_ID", "VITEST", "NODE_TEST_CONTEXT", "npm_lifecycle_event", "NODE_ENV",
+        "typeof", "process.argv", ".stack",
+    ),
+}  # fmt: skip
+_OTHERS: tuple[tuple[re.Pattern[str], Needles | None, re.Pattern[str], str], ...] = tuple(
+    (
+        re.compile(files),
+        _SIGNS.get((files, meaning)),
+        re.compile("|".join(texts), re.MULTILINE),
+        meaning,
+    )
     for files, texts, meaning in (
         (
             _JS,
@@ -396,7 +412,11 @@ _KEYED_BY_HASH = re.compile(  # two rows of it
 def trick_of_other(path: str, content: str) -> str | None:
     """What a source in another language than Python does to its tests, or ``None``."""
     content = glued(content[:_MAX_TEXT])
-    found = (does for files, text, does in _OTHERS if files.search(path) and text.search(content))
+    found = (
+        does
+        for files, signs, text, does in _OTHERS
+        if files.search(path) and (signs is None or signs.any_in(content)) and text.search(content)
+    )
     trick = next(found, None) or (_BY_HASH if _is_keyed_by_hash(content) else None)
     unit = trick == EQUALS and path.endswith(".rs") and _of_unit_types(content)
     return None if unit else trick
