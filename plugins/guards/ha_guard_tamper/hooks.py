@@ -1,16 +1,17 @@
-"""Files that a test runner, an interpreter or a shell loads by itself, and settings that choose
-which tests run."""
+"""Files that a test runner, an interpreter or a shell loads by itself, and what stands in for the
+programs that run tests."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 
+from ha_guard_tamper.settings import changes_what_runs, owned_settings
+from ha_guard_tamper.start_files import run_by_itself
 from harness_adapters import Ledger
 from harness_adapters.gateway.guard.names import names
 
 _MAX_TEXT = 256 * 1024
-_MAX_START = 16 * 1024  # of a file that shells run when they start; a longer one is not looked into
 _HOOK_FILES = frozenset(
     (
         "conftest.py", "sitecustomize.py", "usercustomize.py", "pytest.ini", ".pytest.ini",
@@ -69,24 +70,6 @@ _LOOSE_SHIM = re.compile(
     r"|cargo|make)\Z"
 )
 _INTERPRETER = re.compile(r".*/(?:python|pypy|node|ruby|java|bash|sh|dash|npm|npx|pip)[\w.-]*\Z")
-_SHELL_START = re.compile(
-    r"(?:/root|/home/[^/]+|/Users/[^/]+|~)/\.(?:bashrc|bash_profile|bash_login|bash_aliases|profile"
-    r"|bash_logout|zshrc|zshenv|zprofile|zlogin|kshrc|mkshrc|pam_environment|config/fish/.*"
-    r"|config/environment\.d/.*|xonshrc|bash_env|login|cshrc|tcshrc)\Z"
-    r"|/etc/(?:profile|bash\.bashrc|bashrc|environment|zsh(?:/.*|rc|env)|profile\.d/.*|csh\.cshrc"
-    r"|security/pam_env\.conf|fish/.*|skel/.*)\Z"
-)
-# What Python, IPython, debuggers and editors run when they start.
-_ACTIVATES = re.compile(
-    r".*/bin/(?:activate(?:\.\w+)?|Activate\.ps1|postactivate)\Z|.*/conda/activate\.d/.*"
-)
-_INTERPRETER_START = re.compile(
-    r"(?:/root|/home/[^/]+|/Users/[^/]+|~)/\.(?:ipython/profile_\w+/(?:startup/.*|ipython_config\.py)"
-    r"|jupyter/.*_config\.(?:py|json)|config/(?:matplotlib/matplotlibrc|python/.*)|pythonrc(?:\.py)?"
-    r"|pdbrc(?:\.py)?|gdbinit|lldbinit|irbrc|pryrc|Rprofile|Renviron|julia/config/startup\.jl|sbclrc"
-    r"|gradle/init(?:\.d/.*|\.gradle(?:\.kts)?)|mavenrc|perldb|node_repl_history|noderc|inputrc)\Z"
-    r"|/etc/(?:Rprofile|R/.*|python[\d.]*/.*|perl/.*|pythonrc|irbrc|mavenrc)\Z"
-)
 _GIT_SETTINGS = re.compile(
     r".*/\.git/config(?:\.worktree)?\Z|.*/\.gitconfig\Z|/etc/gitconfig\Z|.*/git/config\Z"
 )
@@ -110,36 +93,6 @@ _PERSISTED = re.compile(
     r"|(?:assignInNamespace|setHook|unlockBinding|\btrace)\b[^\n]{0,200}testthat|-javaagent\b|-agent(?:lib|path)\b|-Xbootclasspath|maven\.test\.|surefire\.|-Dtest=|failIfNoTests"
     r"|(?i:skip_?tests\b|test\.skip|-DskipTests|test_filter|test\.enabled\s*=\s*false)"
 )
-_RUNS_LATER = re.compile(
-    r"/etc/(?:cron[\w.]*|anacrontab|systemd/.*|init\.d/.*|rc\.local|rc\w*\.d/.*"
-    r"|xdg/autostart/.*)(?:/.*)?\Z"
-    r"|/var/spool/(?:cron|at)/.*|/(?:usr/)?lib/systemd/.*\Z"
-    r"|(?:/root|/home/[^/]+)/\.config/(?:systemd|autostart)/.*"
-)
-# A program that is run as it comes from elsewhere, or as it is decoded.
-_FETCHED = re.compile(
-    r"\b(?:curl|wget)\b[^\n;|]{0,300}\|\s?(?:sudo\s)?(?:(?:ba|da|z|k)?sh|python\d?|perl|node)\b"
-    r"|\bbase(?:64|32)\s+-(?:d|D|-decode)\b[^\n;|]{0,80}\|\s?(?:(?:ba|da|z|k)?sh|python\d?)\b|/dev/(?:tcp|udp)/"
-    r"|\b(?:eval|(?:ba|da|z)?sh\s+-c)\s+[\"']?\$\(\s?(?:curl|wget)\b"
-)
-# In such a file: what changes how programs that somebody else starts behave.
-_REDIRECTS = re.compile(
-    r"\bPYTEST_|\bPYTHON(?!_VERSION|UNBUFFERED|DONTWRITE)[A-Z]+|\bLD_(?:PRELOAD|LIBRARY_PATH|AUDIT)"
-    r"|\bBASH_ENV\b|\bPROMPT_COMMAND\b|\bENV=|\balias\s|\bfunction\s|\w\s*\(\)\s*\{|\btrap\s"
-    r"|\bNODE_OPTIONS"
-    r"|\bRUBYOPT|\bPERL5(?:OPT|LIB)|\bJAVA_TOOL_OPTIONS|\bhash\s+-p|\bexec\s|\bkill|\bTZ=|FAKETIME|\bMAKEFLAGS=\W*[a-z]*[nikqt]"
-    r"|\bulimit\b|\bset\s+-[a-z]*[nrv]\b|\benable\s+-n|\bshopt\b|\bcommand_not_found|\bset\s+-e\s+PATH"
-    r"|\bset\s+-o\s+(?:noexec|errexit)|(?:^|[;&|]\s*)\.\s+[/~]|\bPS1=.*\$\(|\bPROMPT"
-    r"|/tests\b|/logs/verifier|pytest|reward|\bexit\b|\bcp\s|\brm\s|\bsource\s|>\s*/"
-)
-_PATH_LINE = re.compile(
-    r"\bPATH\s*\+?=\s*([^\n]*)|\bset\b[^\n]*\bPATH\b\s+([^\n]*)|\bfish_add_path\s+([^\n]*)"
-)
-_OWN_PATH = re.compile(r"(?:^|[\s:=\"'])/(?:(?:var/)?tmp|dev/shm)(?:/|\b)")
-_USUAL_PATH = re.compile(
-    r"\.cargo|\.local/bin|/go/bin|node|\.nvm|pyenv|rbenv|conda|\.sdkman|\.bun|\.deno|\.poetry|/usr/"
-    r"|\.rustup|\.rye|\.gem|flutter|android|jdk|jvm|\.dotnet|\.krew|homebrew|\.volta|texlive"
-)
 # Settings that a runner looks for under several names, and takes the first of.
 _FAMILY = re.compile(
     r"\.?(mocharc|jest\.config|vitest\.config|phpunit|karma\.conf|playwright\.config|cypress\.config"
@@ -158,27 +111,6 @@ _NO_RUNNER = re.compile(
     r"|sh[ ]-c\W{1,8}(?:true|:|exit 0)|[^\n]{0,200}(?:;|\|\|)[ ]{0,4}(?:exit 0|true|:)\W)",
     re.MULTILINE,
 )
-# The script or target that runs the tests, which is made to end well whatever they give.
-_TOLERATES = re.compile(
-    r"\"test\"\s*:\s*\"[^\"\n]{3,400}?(?:\|\||;)\s*(?:true|exit 0|:)\s*\""
-    r"|^(?:test|check|tests)[ \t]*:[^\n]*\n\t[^\n]{3,400}?\|\|[ \t]*(?:true|exit 0|:)[ \t]*$",
-    re.MULTILINE,
-)
-# Tests that a JavaScript runner is to pass by, but for folders that hold none of one's own.
-_PASSED_BY = re.compile(
-    r"\b(?:test|module)PathIgnorePatterns['\"]?\s*:\s*\[([^\]\n]{0,400})\]|\bexclude\s*:\s*\[([^\]\n]{0,400})\]"
-)
-_COVERAGE = re.compile(r"\bcoverage['\"]?\s*:\s*\{[^{}]{0,800}\}")
-_IGNORES = re.compile(r"^[ \t]*['\"]?(?:ignore|exclude)['\"]?[ \t]*:", re.MULTILINE)
-# A package that pytest loads a part of into every run.
-_PLUGS_IN = re.compile(
-    r"^[ \t]*pytest11[ \t]*=|['\"]pytest11['\"]\s*:|entry-points\.['\"]?pytest11\b", re.MULTILINE
-)
-_NO_TESTS = re.compile(
-    r"node_modules|dist\b|build|coverage|e2e|cypress|playwright|fixtures?|\.next|\bout\b|\bte?mp\b|vendor"
-    r"|examples?|\.git\b|\.cache|storybook|__mocks__|bench|\.d\.ts|configDefaults|integration"
-)
-_QUOTED = re.compile(r"['\"`]([^'\"`\n]{1,200})['\"`]")
 # A build that puts a program which always ends well in the place of another.
 _BUILDS_NOTHING = re.compile(
     r"(?:\bcopy(?:_if_different)?|\bcp(?:\s+-\w+)*|\bln(?:\s+-\w+)*|\binstall(?:\s+-\w+(?:\s+\d+)?)*|create_symlink)"
@@ -245,83 +177,6 @@ _RUNNER_NAME = re.compile(r"rspec|minitest|test-unit|pytest|pluggy|jest|mocha|vi
 # These alone run tests: nobody builds something of that name.
 _RUNNER_MODULES = frozenset(("pytest", "_pytest", "pluggy", "unittest"))
 _SOURCE_ROOTS = ("", "src", "tests", "test", "lib")
-_SETTINGS = frozenset(
-    (
-        "pyproject.toml", "setup.cfg", "tox.ini", "setup.py", "noxfile.py", ".coveragerc",
-        "package.json", "Makefile", "makefile", "GNUmakefile", "Cargo.toml", "pom.xml",
-        "build.gradle",
-        "build.gradle.kts", "CMakeLists.txt", "entry_points.txt", "phpunit.xml", "deno.json",
-        "justfile", "Rakefile", "composer.json", "config.toml", "run_tests.sh", "test.sh",
-        "Directory.Build.targets", "Directory.Build.props", "settings.gradle.kts",
-    )
-)  # fmt: skip
-_SETTINGS_NAME = re.compile(
-    r"(?:jest|vitest|vite|karma|cypress|playwright|ava|mocha)[\w.-]*\.(?:js|ts|mjs|cjs|json"
-    r"|yml|yaml)\Z"
-    r"|\.mocharc[\w.]*\Z|phpunit\.xml[\w.]*\Z|\.(?:nycrc|taprc)[\w.]*\Z"
-)
-#: Hold settings of tests beside others: a change is judged by what it says.
-SHARED_SETTINGS = frozenset(
-    ("pyproject.toml", "setup.cfg", "setup.py", "package.json", "Cargo.toml")
-)
-_ON_TESTS = re.compile(
-    r"test|tox|nox|cover|addopts|conftest|nose|markers|python_files", re.IGNORECASE
-)
-# The options of a runner, with the lines that go on; and which of them leave out tests.
-_OPTIONS = re.compile(
-    r"^[ \t]*+(?:addopts|\"?opts\"?|pytest_args)[ \t]*+=([^\n]*+(?:\n[ \t]++[^\n]*+)*+)",
-    re.MULTILINE,
-)
-_UNPICKS = re.compile(
-    r"--ignore|--deselect|--co\b|--collect-only|--noconftest|(?<!\w)-p[ =]?(?!no:cacheprovider)\w"
-    r"|(?<!\w)-k[ =]|(?<!\w)-m[ =]['\"]?not\b|--exitfirst=|--continue-on-collection-errors"
-    r"|--fixtures|--version|--help|-c[ =]|--rootdir|--confcutdir|--setup-plan|--setup-only"
-    r"|--maxfail=0|--assert=plain|-O\b"
-)
-_UNPICKS_OTHERWISE = re.compile(
-    r"^[ \t]*(?:collect_ignore(?:_glob)?\b|norecursedirs[ \t]*=[^\n]*test|pytest_plugins\b"
-    r"|timeout(?:_func_only)?[ \t]*=[ \t]*['\"]?0\b"
-    r"|testpaths[ \t]*=[ \t]*(?:\[\s*\]|['\"]{2}|$|(?!\[?\s*['\"]?(?:\./)?(?:tests?|src|unit"
-    r"|integration)\b))"
-    r"|python_(?:files|classes|functions)[ \t]*=[ \t]*['\"]?\[?['\"]?(?!\*?test|Test|check"
-    r"|example|spec))"
-    r"|pytest11|skipTests|maven\.test\.skip|testFailureIgnore|ignoreFailures\s*=\s*true"
-    r"|testPathIgnorePatterns|modulePathIgnorePatterns|passWithNoTests|testRegex|testMatch"
-    r"|\btest\s*+:?+\s*+\{[^}]{0,500}?(?:exclude|enabled\s*=\s*false)|\bexclude\s*:\s*\[[^\]]{0,300}?test"
-    r"|^[ \t]*(?:test|harness|doctest|autotests)[ \t]*=[ \t]*false\b"
-    r"|\[\[test\]\][^\[]{0,300}?\brequired-features\b"
-    r"|setupFiles|globalSetup"
-    r"|testRunner|excludeTestsMatching|[fF]ailOnNoMatchingTests\s*=\s*false|\binvert\s*:\s*true"
-    r"|<exclude>[^<\n]*[Tt]est|Target\s+Name=\"(?:VSTest|Test)\"|CTEST_CUSTOM_TESTS_IGNORE|VSTestTestCaseFilter|extensions\.autodetection"
-    r"|\brunner\s*=\s*['\"]|rustc-wrapper\s*=\s*['\"](?!sccache)"
-    r"|^SHELL\s*[:?]?=\s*(?!/bin/(?:ba)?sh|/usr/bin/env|/usr/bin/bash|bash\b|sh\b)\S",
-    re.MULTILINE,
-)  # fmt: skip
-# The same, said of tests by their names; those that are slow or need much may well be left out.
-_LEAVES_OUT = re.compile(
-    r"excludeTestsMatching\(?\s*\(?['\"](?![^'\"\n]*(?:[Ii]ntegration|IT\b|[Ss]low|[Ee]2[Ee]|[Bb]ench))"
-    r"|<skipTests>\s*true|skip_tests\s*=\s*true|-DskipTests"
-)
-_OF_TESTS = re.compile(r"(?<![a-z])(?:tests?|specs?)(?![a-z])", re.IGNORECASE)
-# In code that changes such settings: which.
-_ABOUT_RUNNING = re.compile(
-    r"addopts|testpaths|python_files|norecursedirs|pytest11|--deselect|--ignore\b|--co\b"
-    r"|scripts?['\"\]\[.]{1,4}(?:pre|post)?test\b|testPathIgnore|testMatch|setupFiles|passWithNoTests"
-)
-_HOLLOW = (
-    r"(?:exit 0|true|:|echo\b[^\"\n;&|]*|node -e ['\\\"]*0?['\\\"]*|[^\"\n]*(?:\|\|\s*(?:true"
-    r"|exit 0|:)"
-    r"|;\s*(?:true|exit 0|:)|\|\s*(?:true|cat)\b|--passWithNoTests|--co\b|--collect-only"
-    r"|--ignore[= ]))"
-)
-_HOLLOW_SCRIPT = re.compile(rf"\"(?:pre|post)?test(?::\w+)?\"\s*:\s*\"{_HOLLOW}\s*\"")
-_HOLLOW_TARGET = re.compile(
-    rf"^(?:test|check|tests|verify)\b[^\n:]*:[^\n]*\n(?:\t@?-?{_HOLLOW}[ \t]*+(?:\n|\Z))+",
-    re.MULTILINE,
-)
-_IGNORED_RECIPE = re.compile(
-    r"^(?:test|check|tests|verify)\b[^\n:]*:[^\n]*\n\t@?-\s*\S", re.MULTILINE
-)
 # In a hook that the task lets be written: it changes how tests come out.
 _OUTCOMES = re.compile(
     r"exitstatus\s*=\s*0|\.outcome\s*=\s*['\"]passed|\bitems(?:\[:\])?\s*=\s*\[\s*\]"
@@ -366,14 +221,8 @@ def hook(
         return "is loaded into every program"
     if ((made or tree) and _SYSTEM_FOLDER.match(path)) or (made and _COMPILED.match(path)):
         return "is where programs find what they load"
-    if not inside and _SHELL_START.match(path):
-        return _at_start(content)
-    if not inside and _INTERPRETER_START.match(path):
-        return "is run by every interpreter that starts"
-    if not inside and _RUNS_LATER.match(path):
-        return "is run when the session is over"
-    if _ACTIVATES.match(path):
-        return _at_start(content)
+    if what := run_by_itself(path, content, inside=inside):
+        return what
     if name in _ALWAYS_LOADED or name.endswith((".pth", "._pth", ".egg-link")):
         return "is loaded by Python by itself"
     if name in _DEPENDENCIES and _OWN_ASSERTIONS.search((content or "")[:_MAX_TEXT]):
@@ -400,27 +249,8 @@ def hook(
         changes = name in _HOOK_FILES and content is not None and _OUTCOMES.search(content)
         if changes:
             return "changes how tests come out"
-        settings = name in _SETTINGS or _SETTINGS_NAME.match(name) is not None
         sifts = name in _HOOK_FILES and _SIFTS.search(content or "") is not None
-        picks = sifts or (settings and unpicks_tests(content or ""))
-        if settings and content and _TOLERATES.search(content[:_MAX_TEXT]):
-            return "has the tests end well whatever they give"
-        if (
-            "mocharc" in name
-            and _IGNORES.search(content or "")
-            and _names_protected(content or "", ledger)
-        ):
-            return "leaves out tests that the task protects"
-        if settings and not ledger.wants_plugin and _plugs_in(content or ""):
-            return "has the test runner load something by itself"
-        if settings and content and _protects_tests(ledger) and _passes_by(content):
-            return "leaves out tests that the task protects"
-        excludes = settings and _LEAVES_OUT.search(content or "") and _protects_tests(ledger)
-        if excludes or (
-            picks and (_names_protected(content or "", ledger) or _sets_test_apart(content))
-        ):
-            return "leaves out tests that the task protects"
-        return None
+        return owned_settings(name, content or "", ledger, sifts=sifts)
     if _GIT_SETTINGS.match(path) and _GIT_RUNS.search(content or ""):
         return "changes what git does by itself"
     if name in _VARIABLE_FILES and _PERSISTED.search(content or ""):
@@ -433,11 +263,7 @@ def hook(
         return "is run by git by itself"
     if module:
         return f"is imported in place of {module}"
-    if (name in _SETTINGS or _SETTINGS_NAME.match(name)) and (
-        _ABOUT_RUNNING.search(said) if content is None else unpicks_tests(content)
-    ):
-        return "changes which tests run"
-    return None
+    return "changes which tests run" if changes_what_runs(name, content, said) else None
 
 
 _INSTALLERS = frozenset(
@@ -505,76 +331,11 @@ def _stands_before(name: str, ledger: Ledger) -> str | None:
     return None
 
 
-def _protects_tests(ledger: Ledger) -> bool:
-    return any(map(_OF_TESTS.search, ledger.policy.protected))
-
-
 def _turned_round(cmake: str) -> bool:
     """Whether tests that are not added here come out otherwise."""
     own = set(_ADDS_TEST.findall(cmake[:_MAX_TEXT]))
     named = _TURNS_ROUND.findall(cmake[:_MAX_TEXT])
     return any(not own.issuperset(one.split()) for one in named)
-
-
-def _passes_by(settings: str) -> bool:
-    """Whether a test runner is told of tests that it shall not see."""
-    told = _COVERAGE.sub("", settings[:_MAX_TEXT])
-    listed = "".join(one or other for one, other in _PASSED_BY.findall(told))
-    return any(not _NO_TESTS.search(one) for one in _QUOTED.findall(listed))
-
-
-def _sets_test_apart(content: str | None) -> bool:
-    """Whether a test of Cargo's is given settings of its own, in a piece of its manifest."""
-    return content is not None and "[[test]]" in content and "[package]" not in content
-
-
-def _names_protected(content: str, ledger: Ledger) -> bool:
-    """Whether settings name a protected file, however shortened."""
-    for glob in ledger.policy.protected:
-        if glob.endswith((".md", ".rst", ".txt")):  # no test
-            continue
-        stem = glob.rpartition("/")[2].partition(".")[0].strip("*")
-        if len(stem) > 2 and re.search(rf"\b{re.escape(stem)}\b", content[:_MAX_TEXT]):
-            return True
-    return False
-
-
-def concerns_tests(content: str | None) -> bool:
-    """Whether a change of shared settings is about tests, or may be."""
-    return content is None or _ON_TESTS.search(content[:_MAX_TEXT]) is not None
-
-
-def unpicks_tests(settings: str) -> bool:
-    """Whether a test runner's settings leave tests out, let them fail, or load something."""
-    settings = settings[:_MAX_TEXT]
-    return any(map(_UNPICKS.search, _OPTIONS.findall(settings))) or any(
-        one.search(settings)
-        for one in (_UNPICKS_OTHERWISE, _HOLLOW_SCRIPT, _HOLLOW_TARGET, _IGNORED_RECIPE)
-    )
-
-
-def _at_start(content: str | None) -> str | None:
-    if content is None or len(content) > _MAX_START:
-        return "is run by every shell that starts"
-    if _REDIRECTS.search(content[:_MAX_TEXT]):
-        return "changes every shell that starts"
-    for found in _PATH_LINE.findall(content[:_MAX_TEXT]):
-        line = "".join(found)
-        if not _USUAL_PATH.search(line) or _OWN_PATH.search(line):
-            return "changes where every shell finds programs"
-    return None
-
-
-def _plugs_in(settings: str) -> bool:
-    """Whether a package says that pytest is to load a part of it."""
-    return "pytest11" in settings and _PLUGS_IN.search(settings[:_MAX_TEXT]) is not None
-
-
-def fetched_at_start(path: str, content: str) -> bool:
-    """Whether a file that a shell or the machine runs by itself starts what it fetches: no work of
-    anybody's, with or without a task."""
-    by_itself = _SHELL_START.match(path) or _RUNS_LATER.match(path)
-    return by_itself is not None and _FETCHED.search(content[:_MAX_START]) is not None
 
 
 def _shadows(path: str, workdir: str) -> str | None:

@@ -17,13 +17,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
-from ha_guard_tamper.hooks import (
-    SHARED_SETTINGS,
-    concerns_tests,
-    fetched_at_start,
-    hook,
-    put_in_place,
-)
+from ha_guard_tamper.hooks import hook, put_in_place
 from ha_guard_tamper.processes import (
     attacked,
     attacked_together,
@@ -32,6 +26,8 @@ from ha_guard_tamper.processes import (
     is_bomb,
 )
 from ha_guard_tamper.python_tricks import EQUALS
+from ha_guard_tamper.settings import SHARED_SETTINGS, concerns_tests
+from ha_guard_tamper.start_files import fetched_at_start
 from ha_guard_tamper.tricks import throws_results_away, trick_in
 from harness_adapters import (
     Finding,

@@ -81,10 +81,9 @@ def _make(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
         recipe = list(_recipe_lines(text, just=just))
         shells = re.findall(r"\$\(shell ([^\n]{0,512})\)", text)
         program = "\n".join([*recipe, *shells])
-        for name, value in _MAKE_ASSIGNMENT.findall(text)[:_MAX_SCRIPTS]:
+        said = _MAKE_ASSIGNMENT.findall(text)[:_MAX_SCRIPTS]
+        for name, value in (*said, *_MAKE_PROGRAMS.items()):
             program = program.replace(f"$({name})", value).replace(f"${{{name}}}", value)
-        for name, value in _MAKE_PROGRAMS.items():
-            program = program.replace(f"$({name})", value)
         run_program(rec, inner, program.replace("$$", "$"))
 
 
