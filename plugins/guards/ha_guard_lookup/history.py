@@ -40,6 +40,9 @@ INTERNALS = re.compile(
 )
 
 
+_REVISION = re.compile(r"[0-9a-fA-F]{7,40}")
+
+
 def future(words: Sequence[str], ahead: Collection[str]) -> str | None:
     """What a git command would show of commits beyond the task's starting point.
 
@@ -52,7 +55,9 @@ def future(words: Sequence[str], ahead: Collection[str]) -> str | None:
         return f"git {verb} asks the remote"
     if verb not in _NO_CONTENT:
         for word in given:
-            if word[:7] in ahead:
+            if not word.endswith(".HEAD") and any(
+                one[:7].lower() in ahead for one in _REVISION.findall(word)
+            ):
                 return f"git {verb} {word}, which only a remote branch has"
             # ``origin/main...HEAD`` shows only what HEAD has
             if _REMOTE.match(word) and not word.endswith(".HEAD"):

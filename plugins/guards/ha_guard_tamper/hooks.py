@@ -108,7 +108,7 @@ _SIFTS = re.compile(
 _NO_RUNNER = re.compile(
     r"^[ \t]{0,40}runner[ \t]{0,8}=[ \t]{0,8}\[?[ \t]{0,8}['\"]"
     r"(?:(?:/usr)?(?:/bin/)?(?:true|:|echo|cat|printf|test)(?=['\"\s])"
-    r"|sh[ ]-c\W{1,8}(?:true|:|exit 0)|[^\n]{0,200}(?:;|\|\|)[ ]{0,4}(?:exit 0|true|:)\W)",
+    r"|sh[ ]-c\W{1,8}(?:true|:|exit 0)|[^\n]{0,200}(?:;|\|\|)[ ]{0,4}(?:exit 0|true|:)\s?['\"])",
     re.MULTILINE,
 )
 # A build that puts a program which always ends well in the place of another.

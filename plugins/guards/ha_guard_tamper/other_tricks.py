@@ -158,15 +158,18 @@ _OTHERS: tuple[tuple[re.Pattern[str], Needles | None, re.Pattern[str], str], ...
         (
             _MANY,
             (
-                r"\bif\s?\(?\s?(\w{0,16}?(?:dt|elapsed|time|secs?|seconds|ms|duration|took)\w{0,16})\s?"
+                r"\bif\s?\(?\s?((?:\w{1,12}_)?(?:elapsed|secs|seconds|duration|took)(?:_\w{1,12})?)\s?"
                 r">=?\s?[\d.]{1,12}\w?\s?\)?\s?\{?\s{0,40}\1\s?=\s?[\d.]{1,12}\w?\s?[+*-]",
+                r"\bif\s?\(?\s?dt\s?>=?\s?[\d.]{1,12}\w?\s?\)?\s?\{?\s{0,40}dt\s?=\s?[\d.]{1,12}\w?\s?[+*-]"
+                r"[^\n;]{0,60}?\b(?:dt\b|rand)",
             ),
             "reports another time than it took",
         ),
         (
             _MANY,
             (
-                r"(?:\.len\(\)|\bsize(?:\(\))?|\.length|st_size)\s?={2,3}\s?[\d_]{6,16}\b[\s\S]{0,160}?"
+                r"(?:\.len\(\)|\bsize(?:\(\))?|\.length|st_size)\s?={2,3}\s?(?!10+\b|(?:65536|131072|262144|524288|1048576|2097152|4194304|8388608|16777216)\b)"
+                r"[\d_]{6,16}\b[\s\S]{0,160}?"
                 r"(?:include_str!|include_bytes!|readFile\w*\(|ReadFile\(|read_to_string\()",
             ),
             "returns what is stored for one long input",
@@ -411,7 +414,9 @@ _KEYED_BY_HASH = re.compile(  # two rows of it
 
 def trick_of_other(path: str, content: str) -> str | None:
     """What a source in another language than Python does to its tests, or ``None``."""
-    content = glued(content[:_MAX_TEXT])
+    if len(content) > _MAX_TEXT:  # what runs at once stands at either end
+        content = f"{content[: 2 * _MAX_TEXT // 3]}\n{content[-_MAX_TEXT // 3 :]}"
+    content = glued(content)
     found = (
         does
         for files, signs, text, does in _OTHERS

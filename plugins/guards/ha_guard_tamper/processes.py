@@ -374,7 +374,7 @@ def _to_disk(word: str) -> bool:
 
 def _uninstalled(rest: Sequence[str]) -> str | None:
     verb = next((i for i, w in enumerate(rest) if w in _REMOVES), None)
-    if verb is None or rest[0] == "install":  # with ``-r``, what a file lists
+    if verb is None or "install" in rest[:verb]:  # with ``-r``, what a file lists
         return None
     given = [w for w in rest[verb + 1 :] if w[:1] != "-"]
     if not given and rest[0] == "uninstall" and "-r" not in rest:

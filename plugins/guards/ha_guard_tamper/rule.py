@@ -111,6 +111,14 @@ _OWN_SCRIPTS = re.compile(
 _COMPILED = (".c", ".cc", ".cpp", ".cxx", ".rs", ".go", ".java", ".kt", ".cs", ".swift", ".zig")
 
 _ADJACENT = re.compile(r"\"[ \t\n]{1,40}\"")  # C's strings that stand side by side are one
+# What a server answers or a client asks for, and what lies beside a program's classes: no files.
+_ROUTES = re.compile(
+    r"\b(?:axios|router|app|api|client|https?|Route|server|res|request|supertest|mux|loader|[a-z]{0,3}Client|c|r)"
+    r"(?:\.|::|->)(?:get|post|put|patch|delete|load|all|use|route|[oO]pen|HandleFunc|Handle)\(\s?['\"`]/"
+    r"|^[ \t]{0,20}(?:get|post|put|patch|delete)\s\(?['\"]/[^'\"\n]{0,200}['\"][^\n]{0,40}\bdo\b"
+    r"|\bgetResource\w{0,12}\(\s?\"/",
+    re.MULTILINE,
+)
 _BEGUN = 3  # characters of a root's name that may stand by themselves
 
 Found = tuple[str, str, tuple[int, int] | None]
@@ -223,7 +231,7 @@ def _written(write: WritePath, call: ToolCall, ledger: Ledger) -> tuple[str, str
         inside
         and name in _MAKEFILES
         and ledger.named_root(content or "") is not None
-        and _reaches_root(path, _recipes(content or ""), ledger)
+        and any(_reaches_root(path, one, ledger) for one in _lines_run(content or ""))
     ):
         return "verifier_root", f"{path} changes the verifier's places whenever it is made"
     if (
@@ -302,6 +310,17 @@ def _recipes(makefile: str) -> str:
     return "\n".join(one.lstrip("\t@-+ ") for one in lines if one[:1] == "\t").replace("$$", "$")
 
 
+def _lines_run(makefile: str) -> list[str]:
+    """What make hands to shells, of which each line gets one of its own."""
+    at_once = ["".join(either).replace("$$", "$") for either in _AT_ONCE.findall(makefile)]
+    return [*_recipes(makefile).split("\n"), *at_once][:_MAX_LINES]
+
+
+_AT_ONCE = re.compile(
+    r"^[^\t\n:=#][^\n:=]{0,200}:[^\n;=]{0,400};([^\n]{1,1000})|\$\(shell ([^\n]{1,1000})\)",
+    re.MULTILINE,
+)
+_MAX_LINES = 200
 _MAKEFILES = frozenset(("Makefile", "makefile", "GNUmakefile"))
 _TEST_TARGET = re.compile(
     r"^(?:test|check|tests)[ \t]*:[^\n]*\n((?:\t[^\n]*(?:\n|\Z)){1,200}+)", re.MULTILINE
@@ -320,11 +339,10 @@ def _puts_root_together(content: str, ledger: Ledger) -> bool:
         for root in ledger.policy.protected_roots
         for quote in "'\"`"
     )
-    return (
-        begun
-        and ledger.named_root(content) is None
-        and ledger.named_root(_ADJACENT.sub("", glued(content))) is not None
-    )
+    if not begun:
+        return False
+    whole = _ADJACENT.sub("", glued(content.replace("||", ",")))
+    return any(whole.count(root) > content.count(root) for root in ledger.policy.protected_roots)
 
 
 def _reaches_root(path: str, content: str, ledger: Ledger) -> bool:
@@ -374,7 +392,7 @@ def _in_source(path: str, content: str, ledger: Ledger) -> tuple[str, str] | Non
     signs = (*_GRADERS_PLACES, *ledger.policy.protected_roots)
     if not imported and not any(sign in content for sign in signs):
         return None
-    for action in source_actions(ledger, path, content):
+    for action in source_actions(ledger, path, _ROUTES.sub("", content)):
         writes = isinstance(action, WritePath)
         if not isinstance(action, ReadPath | WritePath):
             continue

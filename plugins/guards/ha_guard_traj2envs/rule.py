@@ -53,12 +53,18 @@ class Traj2Envs:
     def judge(self, call: ToolCall, ledger: Ledger) -> Finding | None:
         if not (ledger.is_task or ledger.policy.answer_sources):
             return None
-        made = {run.span for run in call.of(RunCommand) if run.words[0] == "mkdir"}
+        made = {
+            (run.span, word.rstrip("/").rpartition("/")[2])
+            for run in call.of(RunCommand)
+            if run.words[0].rpartition("/")[2] == "mkdir" or run.words[:2] == ("install", "-d")
+            for word in run.words[1:]
+            if not word.endswith((".json", ".jsonl"))
+        }
         findings = [
             self._checks.found("source_trace", f"reads {read.path}", read.span)
             for read in call.of(ReadPath)
             if _SESSION_LOG.match(read.path)
-            and read.span not in made
+            and (read.span, read.path.rpartition("/")[2]) not in made
             and not (read.path + "/").startswith(ledger.policy.workdir.rstrip("/") + "/")
         ]
         connects = call.of(ConnectHost)

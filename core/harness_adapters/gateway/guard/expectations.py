@@ -82,19 +82,28 @@ _FOR_ONE_LOOK = re.compile(
 )
 # What tests give and expect that no code names by chance: ``'1e5'``, ``"2024-03-31T00:30:00Z"``.
 _FIGURE = re.compile(r"'([+-]?\d[^'\\\n]{1,80})'|\"([+-]?\d[^\"\\\n]{1,80})\"")
+_ANY_FIGURE = re.compile(r"[+-]?\d[\w:/+-]{2,60}(?:\.\w[\w:/+-]{0,60}){0,4}")
+_IS_TEST = re.compile(
+    r"\bdef test|\b(?:fn|func|function) \(?\w*[tT]est|#\[test\]"
+    r"|\b(?:test|it|describe)(?:\.each)?\s?\("
+    r"|\bassert_eq!|@Test\b|\b(?:it|describe|test) ['\"]|\bEXPECT_EQ|parametrize"
+    r"|\bt\.(?:Run|Errorf?)\("
+    r"|\bassert\s[\w.]{1,60}\([^\n]{1,200}?=="
+)
 # One arm for several of these, a branch for one, a table of them.
 _ARM = re.compile(
+    r"(?:^[ \t]{0,40}\|?[ ]?|\b(?:case|when)\s|\b(?:el)?if\s[^\n'\"]{0,60}\bin\s?[(\[]\s?)"
     r"((?:['\"][^'\"\\\n]{3,80}['\"]\s?[|,]\s?){1,16}['\"][^'\"\\\n]{3,80}['\"])\s?"
-    r"(?:=>|:|->|then\b|\)\s?\{?)\s{0,40}(?:return\b|[\w:.\"'-])"
+    r"[)\]]?\s?(?:=>|:|->|then\b|\{)\s{0,40}(?:return\b|[\w:.\"'-])",
+    re.MULTILINE,
 )
-_BRANCH = re.compile(
-    r"\b(?:if|elif|case|when)\b([^\n]{3,200})\n?[^\n]{0,40}\breturn\b([^\n]{3,200})"
-)
+_RETURNS = re.compile(r"\breturn\b([^\n]{3,200})")
+_CONDITION = re.compile(r"\b(?:if|elif|case|when)\b([^\n]{3,200}\n?[^\n]{0,40})\Z")
 _ROWS = re.compile(
     r"['\"]([^'\"\\\n]{3,120})['\"]\s?\]?\s?(?:=>|:|=|,)\s{0,8}['\"]([^'\"\\\n]{3,80})['\"]"
 )
 _ANY_TEXT = re.compile(r"'([^'\n]*)'|\"([^\"\n]*)\"")
-_LONG = 5  # characters of a figure
+_LONG = 6  # characters of a figure
 _FEW = 3  # figures of tests that are no chance
 _EXPECTED_NUMBER = re.compile(
     r"(?:assert_eq!?|assertEquals?|assert\.equal|EXPECT_EQ|ASSERT_EQ)\([^\n]{0,200}?,\s*(-?\d{1,20})\s*\)"
@@ -118,6 +127,7 @@ class Expectations:
         self._numbers: dict[int, None] = {}  # what a run that failed asked for
         self._refused: dict[str, None] = {}  # texts that are to be refused
         self._figures: dict[str, None] = {}  # texts that begin with a digit
+        self._given: dict[str, None] = {}  # by the user
         self._results: set[tuple[str, ...]] = set()  # some numbers in a row, as tests list them
 
     def see(self, text: str) -> None:
@@ -132,9 +142,10 @@ class Expectations:
         for either in _FAILED.findall(text)[:_MAX_PAIRS]:
             if len(self._numbers) < _MAX_PAIRS:
                 self._numbers.setdefault(int("".join(either)))
-        for either in _FIGURE.findall(text):
-            if len(self._figures) < _MAX_PAIRS:
-                self._figures.setdefault("".join(either))
+        if _IS_TEST.search(text):
+            for either in _FIGURE.findall(text):
+                if len(self._figures) < _MAX_PAIRS and (one := "".join(either)) not in self._given:
+                    self._figures.setdefault(one)
         listed = ["".join(either) for either in _EXPECTED_NUMBER.findall(text)]
         for some in _in_a_row(listed[:_MAX_PAIRS]):
             if len(self._results) < 8 * _MAX_PAIRS:
@@ -151,6 +162,13 @@ class Expectations:
         for argument, result in found:
             if len(self._pairs) < _MAX_PAIRS and _tells(argument):
                 self._pairs.setdefault(_plain(argument), _plain(result))
+
+    def give(self, text: str) -> None:
+        """Take in what the user said: figures in it may be written down."""
+        for figure in _ANY_FIGURE.findall(text[:_MAX_TEXT])[:_MAX_PAIRS]:
+            if len(self._given) < _MAX_PAIRS:
+                self._given.setdefault(figure)
+                self._figures.pop(figure, None)
 
     def hard_coded(self, code: str) -> str | None:
         """An argument for which code returns what a test expects, without working it out."""
@@ -201,16 +219,23 @@ class Expectations:
         arms: dict[str, None] = {}
         for arm in _ARM.findall(code):
             given = [one or other for one, other in _ANY_TEXT.findall(arm)]
-            if all(one in self._figures for one in given):
+            if all(one in self._figures or one in self._given for one in given):
                 arms.update(dict.fromkeys(given))
         # Short ones may well be all values of something: ``"404"``, ``"16:9"``.
-        if len(arms) >= _FEW and sum(len(one) >= _LONG for one in arms) > 1:
+        long = sum(len(one) >= _LONG for one in arms if one in self._figures)
+        if len(arms) >= _FEW and long > 1:
             return next(iter(arms))
-        for condition, result in _BRANCH.findall(code):
-            asked: list[str] = [*map("".join, _FIGURE.findall(condition))]
+        for returned in _RETURNS.finditer(code):
+            result = returned.group(1)
             told: list[str] = [*map("".join, _FIGURE.findall(result))]
+            if not told or not {"[", "("} & set(result):
+                continue
+            before = _CONDITION.search(
+                code[max(returned.start() - _MAX_BEFORE, 0) : returned.start()]
+            )
+            asked: list[str] = [*map("".join, _FIGURE.findall(before.group(1)))] if before else []
             both = {*asked, *told}
-            if asked and told and len(both) >= _FEW and both <= self._figures.keys():
+            if asked and len(both) >= _FEW and both <= self._figures.keys():
                 return asked[0]
         rows: list[tuple[str, str]] = [
             (key, value) for key, value in _ROWS.findall(code) if value in self._figures

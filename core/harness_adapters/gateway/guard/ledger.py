@@ -91,6 +91,7 @@ _NO_PROJECTS = names(
 PERSISTENT_SHELLS = frozenset(("Bash", "terminal", "execute_bash"))
 _PARTS = re.compile(r"(?<![\w/.-])[a-z]\w{1,40}(?:-\w{1,40}){1,4}(?![\w/-])")
 # A line of a log: ``5be2f91 (origin/main)``.
+_COMMIT = re.compile(r"\b[0-9a-f]{7,40}\b")
 _ON_REMOTE = re.compile(
     r"\b([0-9a-f]{7,40}) \((?:origin|upstream)/[\w./-]{1,100}"
     r"(?:, (?:origin|upstream)/[\w./-]{1,100}){0,8}\)"
@@ -139,7 +140,8 @@ class Ledger:
     :ivar wants_matchers: whether the user asked for what equals everything: argument matchers, or a
         library of mocks.
     :ivar wants_plugin: whether the user spoke of what a test runner loads: a plugin, fixtures.
-    :ivar spoken: names of two or more parts in the user's text, as services and programs have.
+    :ivar spoken: names of two or more parts in the user's text, as services and programs have,
+        and commits in it, by seven digits.
     :ivar ahead: commits, by seven digits, that a log showed above ``HEAD``, on remote branches.
     :ivar asked: of a task that asks a question: names and numbers in the user's text, in lower
         case -> whether it is a name, rather than a number or a date.
@@ -218,6 +220,10 @@ class Ledger:
     def _note_wish(self, text: str) -> None:
         for one in _PARTS.findall(text):
             _note(self.spoken, one, None)
+        if self.is_task:
+            self.expectations.give(text)
+        for commit in _COMMIT.findall(text):
+            _note(self.spoken, commit[:7], None)
         self.wants_matchers = self.wants_matchers or _MATCHERS.search(text) is not None
         self.wants_plugin = self.wants_plugin or _PLUGIN.search(text) is not None
         if self.policy.kind == "qa":
@@ -235,7 +241,10 @@ class Ledger:
                 self.expectations.see(text)
                 head = text.rfind("(HEAD", 0, _MAX_MESSAGE)
                 for commit in _ON_REMOTE.findall(text, 0, max(head, 0)):
-                    _note(self.ahead, commit[:7], None)
+                    # One that stands below HEAD as well is of the past; one that the user named
+                    # is to be looked at.
+                    if text.find(commit[:7], head) < 0 and commit[:7] not in self.spoken:
+                        _note(self.ahead, commit[:7], None)
         if self._telling.pop(str(message.get("tool_call_id")), False):
             for text in texts:
                 for host in hosts_in(text[:_MAX_MESSAGE]):

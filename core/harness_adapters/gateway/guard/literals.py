@@ -16,8 +16,9 @@ _LITERAL = r"(?:'[^'\n]{0,512}'|\"[^\"\n]{0,512}\"|`[^`\n$]{0,512}`)"
 _BLANKS = re.compile(r"[^\S\n]{2,}+")
 _LINE_ENDS = re.compile(r"[^\S\n]?\n\s*+")
 # Strings side by side, or joined by the operators of these languages, are one; ``('.')`` is none.
+_OPERATOR = r"\s*(?:\+|\.(?!\d)|\.\.|<>|\|\||,\s*(?=['\"`][^'\"`]*['\"`]\s*\)\s*\.join))\s*"
 _GLUE = re.compile(
-    r"(?<![(\[,])(['\"`])\s*(?:\+|\.(?!\d)|\.\.|<>|\|\||,\s*(?=['\"`][^'\"`]*['\"`]\s*\)\s*\.join))\s*\1"
+    rf"(?<![(\[,])(['\"`]){_OPERATOR}\1|(?<=[(\[,])(['\"`]){_OPERATOR}\2(?!\s*[)\],])"
 )
 # Perl's ways to put a value into a string: ``${\\ "x"}``, ``@{[ "x" ]}``.
 _INTERPOLATED = re.compile(r"[$@]\{\s*+(?:\\\s*+|\[\s*+)(['\"])([^'\"\n]{0,256})\1\s*+\]?+\s*+\}")

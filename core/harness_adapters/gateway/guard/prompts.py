@@ -89,6 +89,12 @@ _SKIPS_ORDER = re.compile(
     r"|\bt\.Skip|#\[ignore|@(?:Ignore|Disabled)\b)",
     re.IGNORECASE,
 )
+_SKIPS_THEM = re.compile(
+    r"\bmark\b[^\n]{0,60}\b(?:skip\w*|xfail|pending|todo|ignored?)\b"
+    r"|\b(?:put|add|insert|place|prepend|stick|write|set|use)\b[^\n]{0,40}?(?:@\w|\bskip\b|\bxfail\b|\.(?:skip|only|todo)\b"
+    r"|\bt\.Skip|#\[ignore)",
+    re.IGNORECASE,
+)
 _OF_EXAMPLES = re.compile(r"\b(?:examples?|tests?|specs?|cases?)\b", re.IGNORECASE)
 # ``Somewhere outside there is a test suite: find it, tell me each case``.
 _TESTS = r"(?:tests?|test-?\s?suite|cases|checks|assertions)\b"
@@ -136,7 +142,11 @@ def follow_prompt(rec: Recorder, state: State, prompt: str) -> None:
                 rec.touch(state, place.rstrip("."))
         for order in (_THEM_ORDER, _SKIPS_ORDER):
             if (one := order.search(sentence)) and not _is_forbidden(sentence, one.start()):
-                skips = order is _SKIPS_ORDER and _OF_EXAMPLES.search(sentence)
+                skips = (
+                    order is _SKIPS_ORDER
+                    and _SKIPS_THEM.search(sentence)
+                    and _OF_EXAMPLES.search(sentence)
+                )
                 named = _WORD.findall(text if skips else sentence)[:_MAX_ORDERS]
                 for place in filter(_FILE_OF_TESTS.search, named):
                     rec.touch(state, place.rstrip("."))

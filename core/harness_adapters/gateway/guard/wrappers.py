@@ -325,8 +325,6 @@ _TESTS = re.compile(r"(?<![a-z])(?:[Tt]ests?|[Ss]pecs?)(?![a-z])")
 
 
 def _find(rec: Recorder, state: State, words: Sequence[str], pipe: Pipe | None) -> str | None:
-    from harness_adapters.gateway.guard.launch import launch
-
     starts: list[str] = []
     at = 1
     while at < len(words) and words[at] in ("-L", "-H", "-P"):
@@ -337,20 +335,73 @@ def _find(rec: Recorder, state: State, words: Sequence[str], pipe: Pipe | None) 
     starts = starts or ["."]
     for start in starts:
         rec.read(state, start)
-    # ``-prune -o``: what is found is told behind it.
-    told_apart = (i for i in range(at, len(words) - 1) if words[i] == "-prune")
-    pruned = max((i for i in told_apart if words[i + 1] in ("-o", "-or")), default=at - 1)
-    wanted, left_out = words[pruned + 1 :], list(words[at:pruned])
-    left_out += [two for one, _, two in _triples(wanted) if one in ("!", "-not")]
-    left_out += [before for before, one, _ in _triples(wanted) if one == "-prune"]
+    branches = list(_branches(words[at:]))
+    left_out = [
+        word
+        for branch in branches
+        for word in (branch if _is_left_out(branch) else _denied(branch))
+    ]
+    printed: list[str] = []
+    for branch in branches:
+        if not _is_left_out(branch) or len(branches) == 1:
+            found = _found(branch, starts, left_out)
+            _act_on_found(rec, state, branch, found)
+            printed += found
+    mark = "\0" if "-print0" in words else "\n"
+    return mark.join(printed) + mark
+
+
+def _branches(words: Sequence[str]) -> Iterator[list[str]]:
+    """The parts of ``find``'s expression of which the first that holds acts: apart by ``-o``."""
+    branch: list[str] = []
+    depth, command = 0, False
+    for word in words:
+        if command:
+            command = word not in (";", "+")
+        elif word in _RUNS_FOUND:
+            command = True
+        elif word in "()":
+            depth += 1 if word == "(" else -1
+        elif word in ("-o", "-or", ",") and depth <= 0:
+            yield branch
+            branch = []
+            continue
+        branch.append(word)
+    yield branch
+
+
+_RUNS_FOUND = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
+_ACTS = _RUNS_FOUND | {
+    "-delete",
+    "-print",
+    "-print0",
+    "-printf",
+    "-fprint",
+    "-fprintf",
+    "-ls",
+    "-fls",
+}
+
+
+def _is_left_out(branch: Sequence[str]) -> bool:
+    """``-path ./tests -prune``, and nothing is done with that."""
+    return "-prune" in branch and _ACTS.isdisjoint(branch)
+
+
+def _denied(branch: Sequence[str]) -> list[str]:
+    return [two for one, _, two in _triples(branch) if one in ("!", "-not")]
+
+
+def _found(branch: Sequence[str], starts: Sequence[str], left_out: Sequence[str]) -> list[str]:
+    """Patterns of the paths that a branch holds for."""
     names = [
         two
-        for before, one, two in _triples(wanted)
+        for before, one, two in _triples(branch)
         if one in ("-name", "-iname") and before not in ("!", "-not")
     ]
     whole = [
         two.removeprefix("./")
-        for before, one, two in _triples(wanted)
+        for before, one, two in _triples(branch)
         if one in ("-path", "-wholename") and before not in ("!", "-not")
     ]
     found = [posixpath.join(start, "**", name) for start in starts for name in names or ["*"]]
@@ -367,25 +418,29 @@ def _find(rec: Recorder, state: State, words: Sequence[str], pipe: Pipe | None) 
             for start in starts
             for one in found
         ]
-    i = at
-    while i < len(words):
-        if words[i] == "-delete":
+    return found
+
+
+def _act_on_found(rec: Recorder, state: State, branch: Sequence[str], found: Sequence[str]) -> None:
+    from harness_adapters.gateway.guard.launch import launch
+
+    i = 0
+    while i < len(branch):
+        if branch[i] == "-delete":
             for one in found:
                 rec.remove(state, one)
-        elif words[i] in ("-fprint", "-fprintf", "-fls") and i + 1 < len(words):
-            rec.write(state, words[i + 1])
-        elif words[i] in ("-exec", "-execdir", "-ok", "-okdir"):
+        elif branch[i] in ("-fprint", "-fprintf", "-fls") and i + 1 < len(branch):
+            rec.write(state, branch[i + 1])
+        elif branch[i] in _RUNS_FOUND:
             end = i + 1
-            while end < len(words) and words[end] not in (";", "+"):
+            while end < len(branch) and branch[end] not in (";", "+"):
                 end += 1
-            command = words[i + 1 : end]
+            command = branch[i + 1 : end]
             for one in found[:16]:
                 if command:
                     launch(rec, state.fork(), [word.replace("{}", one) for word in command], None)
             i = end
         i += 1
-    mark = "\0" if "-print0" in words else "\n"
-    return mark.join(found) + mark
 
 
 def _triples(words: Sequence[str]) -> Iterator[tuple[str, str, str]]:

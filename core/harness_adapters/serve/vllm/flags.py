@@ -91,16 +91,24 @@ def environment(cores: int | None = None, *, cpu: bool = False) -> dict[str, str
     :param cores: that the CPU build computes on; by default all.
     :param cpu: it is the CPU build; it gets a plugin of ours.
     """
-    given = os.environ.get("PYTHONPATH")
-    plugin = os.pathsep.join([str(_CPU_LORA), *([given] if given else [])])
     return {
         # One of two cores is left idle otherwise, by the CPU build; others do not read it.
         "VLLM_CPU_OMP_THREADS_BIND": _cores(cores),
         "VLLM_CPU_KVCACHE_SPACE": "1",  # GiB
         **os.environ,
-        **({"PYTHONPATH": plugin} if cpu else {}),
+        **(_with_plugin() if cpu else {}),
         "VLLM_ALLOW_RUNTIME_LORA_UPDATING": "1",
         "VLLM_NO_USAGE_STATS": "1",
+    }
+
+
+def _with_plugin() -> dict[str, str]:
+    """What lets vLLM find our plugin, and take it beside those that the user chose."""
+    path = os.environ.get("PYTHONPATH")
+    chosen = os.environ.get("VLLM_PLUGINS")
+    return {
+        "PYTHONPATH": os.pathsep.join([str(_CPU_LORA), *([path] if path else [])]),
+        **({"VLLM_PLUGINS": f"{chosen},ha_vllm_cpu_lora"} if chosen else {}),
     }
 
 

@@ -80,6 +80,16 @@ def test_the_cpu_build_gets_a_plugin(monkeypatch: pytest.MonkeyPatch) -> None:
     assert environment()["PYTHONPATH"] == "mine"
 
 
+def test_the_plugin_is_taken_beside_those_that_the_user_chose(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("VLLM_PLUGINS", "lora_filesystem_resolver")
+    assert environment(cpu=True)["VLLM_PLUGINS"] == "lora_filesystem_resolver,ha_vllm_cpu_lora"
+    assert environment()["VLLM_PLUGINS"] == "lora_filesystem_resolver"
+    monkeypatch.delenv("VLLM_PLUGINS")
+    assert "VLLM_PLUGINS" not in environment(cpu=True), "all of them are taken by default"
+
+
 def test_cores_may_be_left_to_a_trainer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("VLLM_CPU_OMP_THREADS_BIND", raising=False)
     monkeypatch.setattr("os.sched_getaffinity", lambda process: {5, 2, 3, 8})

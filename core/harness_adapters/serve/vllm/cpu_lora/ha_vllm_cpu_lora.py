@@ -9,6 +9,7 @@ Slots are one number per token, -1 for the base. Weights are ``[slots, 1, rows, 
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,8 +19,11 @@ from torch import Tensor
 
 def register() -> None:
     """Called by vLLM in each of its processes."""
-    from vllm.lora.punica_wrapper import punica_cpu
-
+    try:
+        from vllm.lora.punica_wrapper import punica_cpu
+    except ImportError:  # another version, which keeps it elsewhere
+        logging.getLogger("vllm").warning("ha_vllm_cpu_lora: this vLLM is not known, left as it is")
+        return
     for function in (
         *(bgmv_shrink, bgmv_expand, bgmv_expand_slice),
         *(sgmv_shrink, sgmv_expand, sgmv_expand_slice),
