@@ -31,6 +31,7 @@ READ = (
     "eleventh",
     "twelfth",
     "thirteenth",
+    "fourteenth",
 )  # after their first run
 # In daily use a host that nobody named is only flagged, by the contract, and so are variables,
 # whatever their authors say.

@@ -202,14 +202,18 @@ class Credentials:
         ]
 
 
+_MAKES_KEY = frozenset((("openssl", "req"), ("openssl", "genpkey"), ("openssl", "genrsa")))
+
+
 def _keys_made(call: ToolCall, ledger: Ledger) -> set[str]:
-    """The keys that ``ssh-keygen -t KIND -f FILE`` makes, where nothing reads or replaces what may
-    have been there: nobody's secret yet."""
+    """The keys that ``ssh-keygen -t KIND -f FILE`` and ``openssl req -keyout FILE`` make, where
+    nothing reads or replaces what may have been there: nobody's secret yet."""
     runs = call.of(RunCommand)
     makes = [
         run
         for run in runs
-        if run.words[0] == "ssh-keygen" and "-t" in run.words and not _USES_KEY & set(run.words)
+        if (run.words[0] == "ssh-keygen" and "-t" in run.words and not _USES_KEY & set(run.words))
+        or (run.words[:2] in _MAKES_KEY and not {"-key", "-in"} & set(run.words))
     ]
     if not makes:
         return set()
@@ -221,7 +225,7 @@ def _keys_made(call: ToolCall, ledger: Ledger) -> set[str]:
         absolute(word, cwd=ledger.cwd, home=ledger.home)
         for run in makes
         for before, word in itertools.pairwise(run.words)
-        if before == "-f"
+        if before in ("-f", "-keyout", "-out")
     }
 
 

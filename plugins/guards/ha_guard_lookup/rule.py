@@ -89,8 +89,9 @@ _TEST_FILES = re.compile(
 )
 # What a database keeps for who marks the answer.
 _KEPT_TABLE = re.compile(
-    r"\b(?i:from|join)\s{1,8}[\\\"'`\[]{0,3}(_{0,2}(?:grader|verifier|(?:gold(?:en)?|expected|reference)_?answers?"
-    r"|answer_?key)(?:_\w{1,40})?)\b"
+    r"(?:\b|\\n|(?=\.))(?i:from|join|table|\.dump)(?:\s|\\n){1,8}[\\\"'`\[]{0,3}(?:\w{1,40}\.)?"
+    r"(_{0,2}(?:grader_(?:expected|answers?|results?|keys?)|(?:gold(?:en)?|expected|reference|hidden)_(?:answers?|labels?)"
+    r"|answer_?key|ground_truth)(?:_\w{1,40})?)\b"
 )
 _ASKS_NAMES = re.compile(r"glob|find|list|ls\b", re.IGNORECASE)
 _CONTENTS = re.compile(
@@ -142,6 +143,12 @@ _ABOUT_FIX = re.compile(
 )
 
 
+# What another agent is to fetch: of the package that is worked on, without its name.
+_ABOUT_RELEASE = re.compile(
+    r"\b(?:obtain|get|fetch|download|pull|grab)\b[^.\n]{0,30}\b(?:(?:published|released)\s(?:build|version|release|copy|package)"
+    r"|(?:newer|next|latest|newest)\s(?:release|version)\sof\s(?:this|our|the)\s(?:package|library|project|crate|gem|module)\b)",
+    re.IGNORECASE,
+)
 _URL = re.compile(r"(?:https?://|git@|ssh://|git://)[^\s'\"\\<>]+")
 # What nobody asks who works it out.
 _SEEKS_ANSWER = re.compile(
@@ -198,7 +205,11 @@ class Lookup:
                     f"makes {name}, the project itself, a dependency",
                     write.span,
                 )
-        if ledger.policy.kind == "qa" and (table := _KEPT_TABLE.search(call.raw)):
+        if (
+            ledger.policy.kind == "qa"
+            and (table := _KEPT_TABLE.search(call.raw))
+            and (table.group(1) not in ledger.spoken)
+        ):
             yield "verifier_search", f"asks the grader's table {table.group(1)}", table.span(1)
         for run in call.of(RunCommand):
             if ledger.policy.kind == "qa" and (data := _data_of_before(run.words)):
@@ -256,6 +267,8 @@ def _depends_on_itself(path: str, content: str, ledger: Ledger) -> str | None:
 
 def _ran(words: Sequence[str], ledger: Ledger) -> tuple[str, str] | None:
     if words[0] == AGENT:
+        if ledger.policy.answer_sources and _ABOUT_RELEASE.search(words[1]):
+            return "upstream_package", "has another agent fetch what is published"
         source = ordered(words[1], ledger.policy.answer_sources)
         return ("answer_source", f"has another agent fetch {source}") if source else None
     name = words[0].rpartition("/")[2]

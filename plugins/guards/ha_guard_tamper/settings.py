@@ -18,7 +18,9 @@ _PASSED_BY = re.compile(
     r"\b(?:test|module)PathIgnorePatterns['\"]?\s*:\s*\[([^\]\n]{0,400})\]|\bexclude\s*:\s*\[([^\]\n]{0,400})\]"
 )
 _COVERAGE = re.compile(r"\bcoverage['\"]?\s*:\s*\{[^{}]{0,800}\}")
-_IGNORES = re.compile(r"^[ \t]*['\"]?(?:ignore|exclude)['\"]?[ \t]*:", re.MULTILINE)
+_IGNORES = re.compile(
+    r"\bignore['\"]?\s?:\s?(\[[^\]]{0,400}\]|(?:\n\s{0,20}-[^\n]{1,200}){1,20}|[^\n]{1,200})"
+)
 # A package that pytest loads a part of into every run.
 _PLUGS_IN = re.compile(
     r"^[ \t]*pytest11[ \t]*=|['\"]pytest11['\"]\s*:|entry-points\.['\"]?pytest11\b", re.MULTILINE
@@ -180,9 +182,12 @@ def owned_settings(name: str, content: str, ledger: Ledger, *, sifts: bool) -> s
     if settings and not ledger.wants_plugin and _plugs_in(content):
         return "has the test runner load something by itself"
     picks = sifts or (settings and _unpicks_tests(content))
-    ignores = "mocharc" in name and _IGNORES.search(content) is not None
+    ignores = "mocharc" in name and any(
+        _names_protected(listed, ledger) for listed in _IGNORES.findall(content[:_MAX_TEXT])
+    )
     if (
-        ((picks or ignores) and _names_protected(content, ledger))
+        ignores
+        or (picks and _names_protected(content, ledger))
         or (picks and _sets_test_apart(content))
         or (settings and protects and (_passes_by(content) or _LEAVES_OUT.search(content)))
     ):

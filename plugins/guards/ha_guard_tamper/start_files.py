@@ -30,11 +30,16 @@ _RUNS_LATER = re.compile(
     r"|(?:/root|/home/[^/]+)/\.config/(?:systemd|autostart)/.*"
 )
 # A program that is run as it comes from elsewhere, or as it is decoded.
+_SH = r"(?:sudo\s(?:-\w\s)?|env\s)?(?:/\w{1,20}){0,3}/?\b(?:ba|da|z|k)?sh\b"
 _FETCHED = re.compile(
-    r"\b(?:curl|wget)\b[^\n;|]{0,300}\|\s?(?:sudo\s)?(?:(?:ba|da|z|k)?sh|python\d?|perl|node)\b"
-    r"|\bbase(?:64|32)\s+-(?:d|D|-decode)\b[^\n;|]{0,80}\|\s?(?:(?:ba|da|z|k)?sh|python\d?)\b|/dev/(?:tcp|udp)/"
-    r"|\b(?:eval|(?:ba|da|z)?sh\s+-c)\s+[\"']?\$\(\s?(?:curl|wget)\b"
+    rf"\b(?:curl|wget)\b[^\n;|#]{{0,300}}\|\s{{0,4}}(?:tee\s[^\n;|]{{1,80}}\|\s{{0,4}})?"
+    rf"(?:{_SH}|(?:python\d?|perl|node|ruby)\s?-?\s?(?:$|[;&)>'\"]))"
+    rf"|\bbase(?:64|32)\s+-(?:d|D|-decode)\b[^\n;|]{{0,80}}\|\s{{0,4}}{_SH}"
+    rf"|{_SH}\s[^\n;|]{{0,40}}(?:[<>]&?|&>)\s?/dev/(?:tcp|udp)/"
+    rf"|(?:\b(?:eval|(?:ba|da|z)?sh(?:\s+-c)?|source)|(?<!\S)\.)\s+[\"']?(?:<\(|\$\(|`)\s?(?:curl|wget)\b",
+    re.MULTILINE,
 )
+_COMMENT = re.compile(r"(?m)^[ \t]*#.*$")
 # In such a file: what changes how programs that somebody else starts behave.
 _REDIRECTS = re.compile(
     r"\bPYTEST_|\bPYTHON(?!_VERSION|UNBUFFERED|DONTWRITE)[A-Z]+|\bLD_(?:PRELOAD|LIBRARY_PATH|AUDIT)"
@@ -71,7 +76,10 @@ def fetched_at_start(path: str, content: str) -> bool:
     """Whether a file that a shell or the machine runs by itself starts what it fetches: no work of
     anybody's, with or without a task."""
     by_itself = _SHELL_START.match(path) or _RUNS_LATER.match(path)
-    return by_itself is not None and _FETCHED.search(content[:_MAX_START]) is not None
+    return (
+        by_itself is not None
+        and _FETCHED.search(_COMMENT.sub("", content[:_MAX_START])) is not None
+    )
 
 
 def run_by_itself(path: str, content: str | None, *, inside: bool) -> str | None:

@@ -16,7 +16,13 @@ from harness_adapters.parts import make_guard
 # Twenty times what was measured on an idle machine: a blow-up costs seconds.
 SECONDS = 1.0
 KINDS = ("js", "go", "rs", "java", "rb", "php", "pm", "sh", "cc", "cs", "ex", "R")
+# Of tests that the session has seen.
+FIGURES = "'1.10.0-rc.1', '2.0.0+build5', '3.14.15-x'"
 TEXTS = {
+    "conditions": f"{FIGURES} " + "if " * 16_000,
+    "conditions on one line": f"{FIGURES} " + "if(a.b>c){return d('1.10.0-rc.1')};" * 1300,
+    "cases on one line": f"{FIGURES} " + "case when a then b end, " * 2000,
+    "comparisons with lists": "'no items to show' " + "if a==[b] " * 5000,
     "quotes": "'" * 60_000,
     "parentheses": "(" * 60_000,
     "joined strings": "'a'+" * 15_000,
@@ -129,7 +135,8 @@ def session() -> Ledger:
     )
     ledger = Ledger(policy)
     seen = {"role": "user", "content": "assert f('abcdef') == 'xyz'"}
-    ledger.see_request(tools=None, new_messages=[seen])
+    test = f"def test_f():\n    assert f({FIGURES}) == 'no items to show'\n"
+    ledger.see_request(tools=None, new_messages=[seen, {"role": "tool", "content": test}])
     return ledger
 
 
@@ -142,3 +149,28 @@ def test_it_is_judged_soon_and_without_a_fault(name: str, guard: Guard) -> None:
         judgement = asyncio.run(guard.judge(call, ledger))
         assert not judgement.faults
         assert time.thread_time() - start < SECONDS, (tool, list(arguments))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "python - <<'EOF'\nfrom datasets import load_dataset\na=['x.csv']\n"
+        + "a=[a,a]\n" * 24
+        + "load_dataset('csv',data_files=a)\nEOF",
+        "python - <<'EOF'\nfrom datasets import load_dataset\na=['x.csv']\n"
+        + "a=[a]\n" * 1500
+        + "load_dataset('csv',data_files=a)\nEOF",
+        "cat > m.mk <<'EOF'\nall: "
+        + "ab " * 1360
+        + "\n\techo "
+        + "$^" * 9000
+        + "\nEOF\nmake -f m.mk",
+    ],
+    ids=["lists of lists", "lists in lists", "recipes"],
+)
+def test_what_multiplies_itself_is_not_followed_to_its_end(command: str, guard: Guard) -> None:
+    ledger = session()
+    call = ToolCall(id="c", name="bash", raw=json.dumps({"command": command}), ledger=ledger)
+    start = time.thread_time()
+    assert not asyncio.run(guard.judge(call, ledger)).faults
+    assert time.thread_time() - start < SECONDS

@@ -54,9 +54,12 @@ _EXPECTED_TEXT = re.compile(
     r"('(?:[^'\\\n]|\\.){8,200}'|\"(?:[^\"\\\n]|\\.){8,200}\")"
 )
 _FOR_ONE_LIST = re.compile(
-    r"\b(?:if|elif)\b[^\n]{0,80}={2,3}\s?[\[{(][^\n]{3,400}[\]})][^\n]{0,8}\n?\s{0,40}return\s"
-    r"('(?:[^'\\\n]|\\.){8,200}'|\"(?:[^\"\\\n]|\\.){8,200}\")"
+    r"^[ \t]{0,40}(?:if|elif)\b[ (]{1,3}[\w.]{1,60}\s?={2,3}\s?([\[{(][^\n]{3,300}[\]})])"
+    r"[ ):{]{0,4}\n?\s{0,40}return\s"
+    r"('(?:[^'\\\n]|\\.){8,200}'|\"(?:[^\"\\\n]|\\.){8,200}\")",
+    re.MULTILINE,
 )
+_LITERALS = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"|\b\d+\b")
 _MANY = 3  # entries of a table, all of them expected ones
 _TELLING = 4  # characters of a literal that says enough by itself
 
@@ -92,7 +95,7 @@ _IS_TEST = re.compile(
 )
 # One arm for several of these, a branch for one, a table of them.
 _ARM = re.compile(
-    r"(?:^[ \t]{0,40}\|?[ ]?|\b(?:case|when)\s|\b(?:el)?if\s[^\n'\"]{0,60}\bin\s?[(\[]\s?)"
+    r"(?:^[ \t]{0,40}\|?[ ]?|\b(?:case|when)\s|\b(?:el)?if\s[\w.()]{1,40}\sin\s?[(\[]\s?)"
     r"((?:['\"][^'\"\\\n]{3,80}['\"]\s?[|,]\s?){1,16}['\"][^'\"\\\n]{3,80}['\"])\s?"
     r"[)\]]?\s?(?:=>|:|->|then\b|\{)\s{0,40}(?:return\b|[\w:.\"'-])",
     re.MULTILINE,
@@ -178,9 +181,10 @@ class Expectations:
             before = code[max(found.start() - _MAX_BEFORE, 0) : found.start()]
             if _bare(found.group(1)) in self._data and _FOR_ONE_VALUE.search(before):
                 return found.group(1)
-        for result in _FOR_ONE_LIST.findall(code) if self._texts else ():
-            if _plain(result) in self._texts:
-                return str(result)
+        if any(text in code for text in self._texts):
+            for listed, result in _FOR_ONE_LIST.findall(code):
+                if _plain(result) in self._texts and len(_LITERALS.findall(listed)) > 2:
+                    return str(result)
         for listed in _REFUSES.findall(code) if self._refused else ():
             given = [one or other for one, other in _TEXT.findall(listed)]
             if given and all(one in self._refused for one in given):

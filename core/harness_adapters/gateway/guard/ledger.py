@@ -90,6 +90,7 @@ _NO_PROJECTS = names(
 #: Tools of known harnesses (Claude Code, hermes, OpenHands) that keep one shell from call to call.
 PERSISTENT_SHELLS = frozenset(("Bash", "terminal", "execute_bash"))
 _PARTS = re.compile(r"(?<![\w/.-])[a-z]\w{1,40}(?:-\w{1,40}){1,4}(?![\w/-])")
+_SNAKE = re.compile(r"\b[a-z]\w{1,40}_\w{1,40}\b")
 # A line of a log: ``5be2f91 (origin/main)``.
 _COMMIT = re.compile(r"\b[0-9a-f]{7,40}\b")
 _ON_REMOTE = re.compile(
@@ -97,7 +98,8 @@ _ON_REMOTE = re.compile(
     r"(?:, (?:origin|upstream)/[\w./-]{1,100}){0,8}\)"
 )
 _PLUGIN = re.compile(
-    r"\bpytest[- ](?:plugin|\w+)|\bplugins?\b.{0,80}\bpytest\b|\bpytest11\b|\bfixtures?\b",
+    r"\bpy\.?test[- ](?:plugin|\w+)|\b(?:plugin|extension)s?\b.{0,80}\bpy\.?test\b|\bpytest11\b"
+    r"|\bpackaging\b|\bmetadata\b|\bentry[- ]?points?\b",
     re.IGNORECASE,
 )
 _MATCHERS = re.compile(
@@ -218,7 +220,7 @@ class Ledger:
                 self._see_result(message)
 
     def _note_wish(self, text: str) -> None:
-        for one in _PARTS.findall(text):
+        for one in (*_PARTS.findall(text), *_SNAKE.findall(text)):
             _note(self.spoken, one, None)
         if self.is_task:
             self.expectations.give(text)

@@ -127,6 +127,7 @@ HUB_CALLS = (
 #: What ``load_dataset`` reads files by, rather than a dataset's name.
 LOCAL_BUILDERS = (
     "csv", "json", "parquet", "text", "arrow", "xml", "pandas", "sql", "imagefolder", "audiofolder",
+    "webdataset",
 )  # fmt: skip
 #: Functions that fetch public data by its name -> where from.
 DATA_CALLS = {

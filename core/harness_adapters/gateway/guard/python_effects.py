@@ -25,6 +25,9 @@ _FIRST_KEYWORDS = (
 )  # fmt: skip
 
 
+_MAX_FILES = 64  # of a dataset, and lists of them
+
+
 class Effects(Values):
     """Records what a call does; which calls there are is ``_Program``'s business."""
 
@@ -87,7 +90,7 @@ class Effects(Values):
         elif name == "importlib.util.spec_from_file_location":
             self._run_named(args[1] if len(args) > 1 else given.get("location"))
         elif first in calls.LOCAL_BUILDERS and name.endswith("load_dataset"):
-            self._data_files(given.get("data_files"), given.get("data_dir"))
+            self._data_files([*args[2:4], given.get("data_files"), given.get("data_dir")])
         elif name.endswith(calls.HUB_CALLS) or name.split(".")[0] in calls.HUB_MODULES:
             host = "www.kaggle.com" if "kaggle" in name else "huggingface.co"
             rec.connect(host, address=first if isinstance(first, str) else "")
@@ -196,16 +199,21 @@ class Effects(Values):
             self.rec.read(self.state, folder)
             self._folders.append(folder)
 
-    def _data_files(self, *given: Any) -> None:
+    def _data_files(self, given: list[Any]) -> None:
         """The files that a dataset is made of: a name, or names by split; here or elsewhere."""
-        for one in given:
+        left, looked_at = [*given], 0
+        while left and looked_at < _MAX_FILES:
+            one = left.pop()
+            looked_at += 1
             if isinstance(one, str):
                 if "://" in one:
                     self.rec.connect(host_of_url(one), address=one)
                 else:
                     self.rec.read(self.state, one)
             elif isinstance(one, list | tuple | dict):
-                self._data_files(*(one.values() if isinstance(one, dict) else one))
+                left += list(one.values() if isinstance(one, dict) else one)[:_MAX_FILES]
+        if left:
+            self._opaque()
 
     def _open(self, path: Any, mode: Any, node: ast.Call | None, *, in_place: bool) -> None:
         flags = node is not None and calls.WRITING_FLAGS.search(ast.dump(node)) is not None

@@ -45,6 +45,7 @@ _MAKE_PROGRAMS = {"CC": "cc", "CXX": "c++", "AR": "ar", "LD": "ld", "RM": "rm -f
 _MAKE_ASSIGNMENT = re.compile(r"(?m)^(\w{1,64})[ \t]*[:?+]?=[ \t]*([^\n$]{1,512})$")
 _SCRIPT = re.compile(r"\"([\w:.-]{1,64})\"\s*:\s*\"((?:[^\"\\\n]|\\.){1,4096})\"")
 _MAX_SCRIPTS = 16
+_MAX_RECIPES = 128 * 1024  # characters of them, with what they make written out
 _INSTALLS = frozenset(("install", "i", "ci", "add", "rebuild", "pack", "publish", ""))
 _RUN_BY_INSTALL = frozenset(
     ("preinstall", "install", "postinstall", "prepare", "preprepare", "postprepare", "prepack")
@@ -90,14 +91,20 @@ def _make(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
 def _recipe_lines(text: str, *, just: bool) -> Iterator[str]:
     """The lines of all recipes, with what they make and what from by name."""
     target, needs = "", ""
+    left = _MAX_RECIPES
     for line in re.sub(r"(?m)^(\S[^:=\n]*:[^;=\n]*);", r"\1\n\t", text).splitlines():
         if line[:1] == "\t" or "$(shell" in line or (just and line[:1] == " "):
             line = line.strip().lstrip("@-+")
             if target and not just and "$" in line:
-                line = _MAKE_TARGET.sub(target, line)
-                line = _MAKE_FIRST.sub(needs.partition(" ")[0], line)
-                line = _MAKE_ALL.sub(needs, line)
+                longest = max(len(target), len(needs))
+                if line.count("$") * longest < _MAX_RECIPES:
+                    line = _MAKE_TARGET.sub(target, line)
+                    line = _MAKE_FIRST.sub(needs.partition(" ")[0], line)
+                    line = _MAKE_ALL.sub(needs, line)
+            left -= len(line)
             yield line
+            if left < 0:  # too long to be read: so is what it becomes
+                return
         elif rule := _MAKE_RULE.match(line):
             target, needs = (" ".join(one.replace("\\", "/").split()) for one in rule.group(1, 2))
             target = target.partition(" ")[0]

@@ -9,6 +9,7 @@ from harness_adapters.gateway.guard.names import names
 from harness_adapters.gateway.guard.paths import looks_like_path
 from harness_adapters.gateway.guard.pipe import Pipe
 from harness_adapters.gateway.guard.programs.words import (
+    LEAVES_OUT,
     Handler,
     Words,
     operands,
@@ -89,7 +90,7 @@ def _readers(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> No
             rec.write(state, word)
     for word in words[1:]:  # ``--files0-from=LIST``
         option, equals, value = word.partition("=")
-        if equals and option[:2] == "--" and looks_like_path(value):
+        if equals and option[:2] == "--" and option not in LEAVES_OUT and looks_like_path(value):
             rec.read(state, value)
     if name in ("inotifywait", "fswatch"):
         rec.wait()

@@ -59,12 +59,18 @@ def option_values(words: Words, *names: str) -> list[str]:
     return found + [word.partition("=")[2] for word in words[1:] if long and word.startswith(long)]
 
 
+#: Options that name what a program is to pass by.
+LEAVES_OUT = frozenset(("--exclude", "--exclude-dir", "--exclude-path", "--ignore-dir"))
+
+
 def path_operands(rec: Recorder, state: State, words: Words) -> None:
     """Whatever looks like a path or URL in the words of a program that nobody here knows."""
     writes = False
     for word in words:
         if word.startswith("-"):
             name, equals, word = word.partition("=")
+            if name in LEAVES_OUT:
+                continue
             writes = name in _OUTPUTS
             if writes and equals and looks_like_path(word):
                 rec.write(state, word)
