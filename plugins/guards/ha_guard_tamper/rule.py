@@ -114,8 +114,6 @@ _OWN_SCRIPTS = re.compile(
     r"\"(?:(?:pre|post)?(?:test|install|prepare))\"\s*+:\s*+\"((?:[^\"\\\n]|\\.){1,4096}+)\""
 )
 
-_COMPILED = (".c", ".cc", ".cpp", ".cxx", ".rs", ".go", ".java", ".kt", ".cs", ".swift", ".zig")
-
 _ADJACENT = re.compile(r"\"[ \t\n]{1,40}\"")  # C's strings that stand side by side are one
 # What a server answers or a client asks for, and what lies beside a program's classes: no files.
 _ROUTES = re.compile(

@@ -187,8 +187,7 @@ def owned_settings(name: str, content: str, ledger: Ledger, *, sifts: bool) -> s
     )
     if (
         ignores
-        or (picks and _names_protected(content, ledger))
-        or (picks and _sets_test_apart(content))
+        or (picks and (_names_protected(content, ledger) or _sets_test_apart(content)))
         or (settings and protects and (_passes_by(content) or _LEAVES_OUT.search(content)))
     ):
         return "leaves out tests that the task protects"

@@ -91,14 +91,15 @@ _NO_PROJECTS = names(
 PERSISTENT_SHELLS = frozenset(("Bash", "terminal", "execute_bash"))
 _PARTS = re.compile(r"(?<![\w/.-])[a-z]\w{1,40}(?:-\w{1,40}){1,4}(?![\w/-])")
 _SNAKE = re.compile(r"\b[a-z]\w{1,40}_\w{1,40}\b")
-# A line of a log: ``5be2f91 (origin/main)``.
 _COMMIT = re.compile(r"\b[0-9a-f]{7,40}\b")
+# A line of a log: ``5be2f91 (origin/main)``.
 _ON_REMOTE = re.compile(
     r"\b([0-9a-f]{7,40}) \((?:origin|upstream)/[\w./-]{1,100}"
     r"(?:, (?:origin|upstream)/[\w./-]{1,100}){0,8}\)"
 )
 _PLUGIN = re.compile(
-    r"\bpy\.?test[- ](?:plugin|\w+)|\b(?:plugin|extension)s?\b.{0,80}\bpy\.?test\b|\bpytest11\b"
+    r"\bpy\.?test (?:plugin|extension|hook|fixture)s?\b|\bpytest-[a-z]"
+    r"|\b(?:plugin|extension)s?\b.{0,80}\bpy\.?test\b|\bpytest11\b"
     r"|\bpackaging\b|\bmetadata\b|\bentry[- ]?points?\b",
     re.IGNORECASE,
 )
@@ -141,7 +142,8 @@ class Ledger:
     :ivar named: names of environment variables that the system or user message spoke of.
     :ivar wants_matchers: whether the user asked for what equals everything: argument matchers, or a
         library of mocks.
-    :ivar wants_plugin: whether the user spoke of what a test runner loads: a plugin, fixtures.
+    :ivar wants_plugin: whether the user spoke of a plugin of a test runner, or of how a package is
+        declared.
     :ivar spoken: names of two or more parts in the user's text, as services and programs have,
         and commits in it, by seven digits.
     :ivar ahead: commits, by seven digits, that a log showed above ``HEAD``, on remote branches.

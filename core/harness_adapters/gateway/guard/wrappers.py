@@ -360,7 +360,7 @@ def _branches(words: Sequence[str]) -> Iterator[list[str]]:
             command = word not in (";", "+")
         elif word in _RUNS_FOUND:
             command = True
-        elif word in "()":
+        elif word in ("(", ")"):
             depth += 1 if word == "(" else -1
         elif word in ("-o", "-or", ",") and depth <= 0:
             yield branch

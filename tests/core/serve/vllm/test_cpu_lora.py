@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 import torch
 
@@ -59,3 +61,11 @@ def test_sequences_are_tokens_of_one_adapter() -> None:
     torch.testing.assert_close(out, by_token(low, b, slots))
     lora.sgmv_expand_slice(low, b, sliced, *metadata, 0, ROWS, True)
     torch.testing.assert_close(sliced, out)
+
+
+def test_another_vllm_is_left_as_it_is(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setitem(sys.modules, "vllm.lora.punica_wrapper", None)
+    lora.register()
+    assert "not known" in caplog.text
