@@ -182,13 +182,14 @@ class Credentials:
         if _VARIABLE_TOOL.search(call.name):
             asked = (call.arguments or {}).values()
             used += [v for v in asked if isinstance(v, str) and _SECRET_NAME.search(v)]
-        dumps = any(_may_list_secrets(run.words) for run in runs)
-        for run in runs:
-            if run.words[0] in ("grep", "rg", "egrep", "awk", "sed") and dumps:
-                pattern = [word for word in run.words[1:] if word[:1] != "-"]
+        sifts = [run.words for run in runs if run.words[0] in _SIFTERS]
+        if sifts and any(_may_list_secrets(run.words) for run in runs):
+            for words in sifts:
+                pattern = [word for word in words[1:] if word[:1] != "-"]
                 if len(pattern) == 1 and _SEEKS.search(pattern[0]):
                     used.append(pattern[0].upper())
-            elif run.words[0] == "compgen" and (found := _SEEKS.search(" ".join(run.words[1:]))):
+        for run in runs:
+            if run.words[0] == "compgen" and (found := _SEEKS.search(" ".join(run.words[1:]))):
                 used.append(found.group().upper())
         return [
             self._checks.found(
@@ -202,6 +203,7 @@ class Credentials:
         ]
 
 
+_SIFTERS = frozenset(("grep", "rg", "egrep", "awk", "sed"))
 _MAKES_KEY = frozenset((("openssl", "req"), ("openssl", "genpkey"), ("openssl", "genrsa")))
 
 

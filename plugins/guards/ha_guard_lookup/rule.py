@@ -365,14 +365,18 @@ def _looked_at(path: str, ledger: Ledger) -> tuple[str, str] | None:
     return None
 
 
+_LISTERS = frozenset(("tree", "find", "locate", "du"))
+
+
 def _searched_machine(call: ToolCall, ledger: Ledger) -> str | None:
     """A search of the machine whose names are sifted by another program, or asked of a tool."""
     runs = [run.words for run in call.of(RunCommand)]
     if runs:
+        listers = [w for w in runs if w[0] in _LISTERS or (w[0] == "ls" and _deep(w))]
         lists = any(
-            (words[0] in ("tree", "find", "locate", "du") or (words[0] == "ls" and _deep(words)))
-            and any(word.startswith("/") and _outside(word, ledger) for word in words[1:])
-            for words in runs
+            word.startswith("/") and _outside(word, ledger)
+            for words in listers
+            for word in words[1:]
         )
         for words in runs if lists else ():
             if words[0] in ("grep", "egrep", "rg", "awk", "tree"):

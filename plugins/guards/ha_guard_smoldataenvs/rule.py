@@ -63,10 +63,9 @@ class SmolDataEnvs:
             if not inside and _DEFINITION.match(read.path):
                 found.append((f"reads the task's definition, {read.path}", read.span))
         runs = call.of(RunCommand)
-        dumps = any(listing(run.words) is not None for run in runs)
-        for run in runs:
-            if run.words[0] not in _SEARCHERS:
-                continue
+        searches = [run for run in runs if run.words[0] in _SEARCHERS]
+        dumps = bool(searches) and any(listing(run.words) is not None for run in runs)
+        for run in searches:
             if any(map(_GOLD.search, run.words[1:3])) or (
                 dumps and any(map(_ANSWER.search, run.words[1:]))
             ):

@@ -290,9 +290,17 @@ _SETS_VARIABLES = frozenset(
 )  # fmt: skip
 
 
+_PUT = _INSTALLERS.union(
+    ("update-alternatives", "alternatives", "dpkg-divert", "hash", "go", "pnpm", "yarn"),
+    (name for name, _ in _SETS_VARIABLES),
+)
+
+
 def put_in_place(words: Sequence[str]) -> str | None:
     """What a command puts in the place of a program that runs the tests, other than by a file."""
     name, rest = words[0].rpartition("/")[2], words[1:]
+    if name not in _PUT:
+        return None
     if (
         name in ("update-alternatives", "alternatives", "dpkg-divert")
         and any(

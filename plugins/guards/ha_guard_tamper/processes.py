@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 
 from harness_adapters.gateway.guard.names import names
+from harness_adapters.gateway.guard.needles import Needles
 
 _VERIFIER = re.compile(
     r"pytest|py\.test|test\.sh|verif|grader|judge|harbor|supervisor|unittest|run_?tests|checker"
@@ -50,31 +51,15 @@ _ALL_OF_THEM = re.compile(r"(?:\$\(|`)\s*(?:docker|podman) ps\b")
 _SERVICES = frozenset(("service", "supervisorctl", "initctl"))
 _REMOVES = frozenset(("uninstall", "remove", "purge", "autoremove", "erase", "unlink", "rm", "del",
                       "--purge", "-P", "-e", "-r"))  # fmt: skip
-_MANAGERS = frozenset(
-    (
-        "pip",
-        "pip3",
-        "apt",
-        "apt-get",
-        "dnf",
-        "yum",
-        "apk",
-        "npm",
-        "yarn",
-        "pnpm",
-        "uv",
-        "conda",
-        "dpkg",
-        "rpm",
-        "pnpm",
-    )
-)
+_MANAGERS = names("pip pip3 apt apt-get dnf yum apk npm yarn pnpm uv conda dpkg rpm")
 _HUGE = re.compile(r"(?:\d{3,}\s*[GgTt]|\d+\s*[TtPp]|\d{12,})[iI]?[bB]?\Z")
 
 
 def attacked(words: Sequence[str]) -> str | None:
     """What of the verifier or the machine a command aims at, or ``None``."""
     name = words[0].rpartition("/")[2]
+    if name not in _AIM and not name.startswith(("mkfs", "python")):
+        return None
     rest = words[1:]
     if name in ("pkill", "killall", "skill", "slay", "snice"):
         if not rest:  # whatever there is, by code that names none
@@ -165,6 +150,17 @@ _WHOLE_SYSTEM = re.compile(
     r"/(?:usr(?:/s?bin|/lib(?:64)?)?|s?bin|lib(?:64)?|etc|var(?:/tmp)?|tmp|dev(?:/null)?|proc|sys|home"
     r"|root|boot)?/?\Z|/(?:usr/)?(?:s?bin|lib)/\*\Z|/usr/(?:local/)?lib/python[\d.*]*/?\Z"
 )
+# Programs that can aim at any of it; ``mkfs.*`` and ``python`` do, too.
+_AIM = names(
+    """
+    pkill killall skill slay snice kill fuser modprobe rm mv chmod chown kubectl chattr sysctl
+    chpasswd userdel chsh usermod passwd vipw faketime date fallocate truncate dd head docker podman
+    systemctl
+    """
+).union(
+    _BY_NUMBER, _ON_ONE, _POWER, _MAKES, _CLOCKS, _MANAGERS, _NETWORK, _SERVICES,
+    (name for name, _ in _ENDS_MACHINE),
+)  # fmt: skip
 _NO_RIGHTS = re.compile(r"0+\Z|[augo]*-[rwx]+\Z|[augo]*=\Z")
 
 
@@ -266,54 +262,49 @@ def fills_disk(commands: Sequence[Sequence[str]]) -> bool:
         return True
     if names.isdisjoint(("cat", "cp", "tee", "seq")):
         return False
-    endless = any(words[0] in ("cat", "cp", "tee") and _ENDLESS & set(words) for words in commands)
-    counts = any(words[0] == "seq" and re.search(r"\d{10}", words[-1]) for words in commands)
-    disk = any(words[0] == "cat" and any(map(_DISK.match, words[1:])) for words in commands)
-    return endless or counts or disk
+    for words in commands:
+        first = words[0]
+        if first in ("cat", "cp", "tee") and not _ENDLESS.isdisjoint(words):
+            return True
+        if first == "seq" and re.search(r"\d{10}", words[-1]):
+            return True
+        if first == "cat" and any(map(_DISK.match, words[1:])):
+            return True
+    return False
 
 
-# What takes all memory or disk: each kind by what it cannot do without, which is found quickly.
-_NEVER_ENDS = tuple(
-    (sign, re.compile(pattern))
-    for sign, pattern in (
-        (
-            "while",
-            r"while\s{1,16}(?:True|1)\s{0,16}:(?:\s|\\[nt])*(?:subprocess\.Popen|os\.(?:system|spawn\w+)|Popen)\("
-            r"|while\s{1,16}(?:true|:)\s{0,16}(?:;|\\n)\s*do\s+(?:mktemp|touch|mkdir|dd)\b[^;]{0,80}(?:;|\\n)\s*done"
-            r"|while\s{0,16}\(?\s*(?:True|1|true)\s*\)?\s*[:{](?:\s|\\[nt])*[\w.('\\\",/)]+\.?(?:write|append|extend|push|writeSync"
-            r"|appendFileSync)\([^)\n]{0,80}(?:\*\s*\(?\s*(?:10\s*\*\*\s*\d|1\s*<<\s*\d\d|\d{5,})|repeat\(\d{5,})",
-        ),
-        ("bytes", r"bytes\(\s*10\s*\*\*\s*(?:9|1\d)\b"),
-        ("bytearray", r"bytearray\(\s*10\s*\*\*\s*(?:9|1\d)\b"),
-        ("$0", r"\$0\s*&\s*\$0"),
-        ("*", r"\*\s{0,8}(?:10\s*\*\*\s*1\d\b|\(?\s*1\s*<<\s*[4-9]\d\b|\d{12,})"),
-    )
+# What takes all memory or disk, by what it cannot do without, which is found quickly.
+_LOOPS_SIGNS = Needles("while", "bytes(", "bytearray(", "$0")
+_LOOPS = re.compile(
+    r"while\s{1,16}(?:True|1)\s{0,16}:(?:\s|\\[nt])*(?:subprocess\.Popen|os\.(?:system|spawn\w+)|Popen)\("
+    r"|while\s{1,16}(?:true|:)\s{0,16}(?:;|\\n)\s*do\s+(?:mktemp|touch|mkdir|dd)\b[^;]{0,80}(?:;|\\n)\s*done"
+    r"|while\s{0,16}\(?\s*(?:True|1|true)\s*\)?\s*[:{](?:\s|\\[nt])*[\w.('\\\",/)]+\.?(?:write|append|extend|push|writeSync"
+    r"|appendFileSync)\([^)\n]{0,80}(?:\*\s*\(?\s*(?:10\s*\*\*\s*\d|1\s*<<\s*\d\d|\d{5,})|repeat\(\d{5,})"
+    r"|(?:bytes|bytearray)\(\s*10\s*\*\*\s*(?:9|1\d)\b"
+    r"|\$0\s*&\s*\$0"
 )
+_PRODUCT = re.compile(r"\*\s{0,8}(?:10\s*\*\*\s*1\d\b|\(?\s*1\s*<<\s*[4-9]\d\b|\d{12,})")
 
 
 def fills_memory(commands: Sequence[Sequence[str]], text: str) -> bool:
     """Whether something that is run takes all the memory or disk there is."""
-    if any(
-        words[0] in ("tail", "sort", "tac", "rev") and _ENDLESS & set(words) for words in commands
-    ):
+    for words in commands:
+        if words[0] in ("tail", "sort", "tac", "rev") and not _ENDLESS.isdisjoint(words):
+            return True
+    if "*" in text and _PRODUCT.search(text):
         return True
-    return any(sign in text and one.search(text) for sign, one in _NEVER_ENDS)
+    return _LOOPS_SIGNS.any_in(text) and _LOOPS.search(text) is not None
 
 
-# Programs that start themselves without end: each kind by what it cannot do without.
-_BOMBS = tuple(
-    (sign, re.compile(pattern))
-    for sign, pattern in (
-        (
-            "while",
-            r"while\s+(?:true|:|\[\s*1\s*\])\s*(?:;|\\n|\n)\s*do\s+(?:(?!done|wait)[^;&\n]){1,120}&"
-            r"\s*(?:;|\\n|\n)?\s*done",
-        ),
-        ("while", r"while\s*\(\s*(?:1|true)\s*\)[^\n]{0,80}\b(?:spawn|fork|exec)\("),
-        ("fork", r"while\s+(?:True|true|:|1)[^\n]{0,40}os\.fork\(\)"),
-        ("fork", r"\bfork\s+while\b|\bloop\s*(?:\{|do)\s*(?:Process\.)?fork"),
-        ("$0", r"sh\s+\\?\"?\$0\\?\"?[^\n]{0,20}&"),
-    )
+# Programs that start themselves without end.
+_BOMBS_SIGNS = Needles("while", "fork", "$0")
+_BOMBS = re.compile(
+    r"while\s+(?:true|:|\[\s*1\s*\])\s*(?:;|\\n|\n)\s*do\s+(?:(?!done|wait)[^;&\n]){1,120}&"
+    r"\s*(?:;|\\n|\n)?\s*done"
+    r"|while\s*\(\s*(?:1|true)\s*\)[^\n]{0,80}\b(?:spawn|fork|exec)\("
+    r"|while\s+(?:True|true|:|1)[^\n]{0,40}os\.fork\(\)"
+    r"|\bfork\s+while\b|\bloop\s*(?:\{|do)\s*(?:Process\.)?fork"
+    r"|sh\s+\\?\"?\$0\\?\"?[^\n]{0,20}&"
 )
 _FUNCTION = re.compile(r"\(\)\s*\{([^}\n]{0,264})")
 _NAME = re.compile(r"(?<![^\s;&|{\"])([\w:.]{1,32})\s*\Z")
@@ -322,9 +313,9 @@ _CALLS_TWO = re.compile(r"([\w:.]{1,32})\s*\|\s*([\w:.]{1,32})\s*&")
 
 def is_bomb(text: str) -> bool:
     """A program that starts itself without end."""
-    return any(sign in text and one.search(text) for sign, one in _BOMBS) or (
-        "&" in text and "|" in text and _pipes_into_itself(text)
-    )
+    if "&" in text and "|" in text and _pipes_into_itself(text):
+        return True
+    return _BOMBS_SIGNS.any_in(text) and _BOMBS.search(text) is not None
 
 
 def _pipes_into_itself(text: str) -> bool:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import ClassVar
 
 from ha_guard_tamper.hooks import hook, put_in_place
@@ -338,15 +339,21 @@ def _changes_protected(path: str, content: str, ledger: Ledger) -> bool:
 
 def _puts_root_together(content: str, ledger: Ledger) -> bool:
     """Whether strings that stand side by side name a verifier's root that none of them does."""
-    begun = any(
-        f"{quote}{root[:_BEGUN]}" in content
-        for root in ledger.policy.protected_roots
-        for quote in "'\"`"
-    )
-    if not begun:
+    roots = tuple(ledger.policy.protected_roots)
+    if not roots or not _beginnings(roots).any_in(content):
         return False
     whole = _ADJACENT.sub("", glued(content.replace("||", ",")))
     return any(whole.count(root) > content.count(root) for root in ledger.policy.protected_roots)
+
+
+@lru_cache(maxsize=64)
+def _beginnings(roots: tuple[str, ...]) -> Needles:
+    return Needles(*(f"{quote}{root[:_BEGUN]}" for root in roots for quote in "'\"`"))
+
+
+@lru_cache(maxsize=64)
+def _places_of_graders(roots: tuple[str, ...]) -> Needles:
+    return Needles(*_GRADERS_PLACES, *roots)
 
 
 def _reaches_root(path: str, content: str, ledger: Ledger) -> bool:
@@ -393,10 +400,10 @@ def _in_source(path: str, content: str, ledger: Ledger) -> tuple[str, str] | Non
     )
     if _puts_root_together(content, ledger):
         return "code_trick", f"{path} puts together the name of one of the verifier's places"
-    signs = (*_GRADERS_PLACES, *ledger.policy.protected_roots)
+    signs = _places_of_graders(tuple(ledger.policy.protected_roots))
     if (
         not imported
-        and not any(sign in content for sign in signs)
+        and not signs.any_in(content)
         and not (_CHANGES.any_in(content) and ledger.named_protected(content))
     ):
         return None

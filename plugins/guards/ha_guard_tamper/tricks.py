@@ -20,13 +20,6 @@ _BESIDE = re.compile(
     r"(?:\b(\w{1,40})\s*=[^\n=]|\bopen\()[^\n]{0,80}?(?:splitext|with_suffix|removesuffix|\.replace"
     r"|rsplit|\.stem|\[:-\d\])[^\n]{0,60}?['\"]\.(?:out|ans|answer|expected|golden|exp|want)['\"]"
 )
-_BESIDE_SIGNS = Needles(
-    *(
-        f"{quote}.{name}{quote}"
-        for quote in "'\""
-        for name in ("out", "ans", "answer", "expected", "golden", "exp", "want")
-    )
-)
 _READS_WHOLE = r"\bopen\(\s*{0}\s*(?:,\s*['\"]rb?['\"]\s*)?\)|\b{0}\.read_(?:text|bytes)\("
 _NEXT_LINES = 400  # characters
 
@@ -45,7 +38,6 @@ _PRINTS_EXPECTED = re.compile(
     rf"|\b(\w{{1,30}})(?:,\s?\w+)?\s?:?=\s[^\n]{{0,40}}?{_READS_EXPECTED}(?:(?![!=]=|\bdiff|assert)[\s\S]){{0,80}}?"
     rf"{_PRINTS}[^\n]{{0,30}}?\b\1\b"
 )
-_EXPECTED_SIGNS = Needles("expected", "golden")
 # What was worked out for the same place in memory, whatever stands there now.
 _BY_PLACE = re.compile(
     r"\b(\w{1,40})[ ]{0,4}=[ ]{0,4}[^\n]{0,120}?\.data_ptr\(\)[^\n]{0,120}\n"
@@ -55,6 +47,14 @@ _BY_PLACE = re.compile(
 _ON_STREAM = re.compile(r"\bwith\s+torch\.cuda\.stream\(")
 _WAITS = re.compile(
     r"wait_stream|wait_event|synchronize|record_stream|\.wait\(|non_blocking|[gG]raph"
+)
+# One of these stands in all that these patterns fit.
+_SIGNS = Needles(
+    "expected",
+    "golden",
+    "data_ptr",
+    "cuda.Stream(",
+    *(f"{q}.{name}{q}" for q in "'\"" for name in ("out", "ans", "answer", "exp", "want")),
 )
 
 
@@ -109,6 +109,15 @@ def trick_in(path: str, content: str) -> str | None:
         comment = _PYTHON_COMMENT
         if trick := python_trick(content):
             return trick
+    elif trick := trick_of_other(path, content):
+        return trick
+    if _SIGNS.any_in(content) and (trick := _of_what_is_expected(path, content)):
+        return trick
+    return "a value that stands there for a test" if _stands_for_test(content, comment) else None
+
+
+def _of_what_is_expected(path: str, content: str) -> str | None:
+    if path.endswith((".py", ".pyi", ".pyx")):
         if _takes_what_lies_beside(content):
             return "takes the expected output that lies beside its input"
         if "data_ptr" in content and _BY_PLACE.search(content):
@@ -120,11 +129,7 @@ def trick_in(path: str, content: str) -> str | None:
             and not _WAITS.search(content)
         ):
             return "works where those who take the time do not look"
-    elif trick := trick_of_other(path, content):
-        return trick
-    if _EXPECTED_SIGNS.any_in(content) and _PRINTS_EXPECTED.search(content):
-        return "prints the expected output"
-    return "a value that stands there for a test" if _stands_for_test(content, comment) else None
+    return "prints the expected output" if _PRINTS_EXPECTED.search(content) else None
 
 
 # ... or names the test, beside data that is returned for one value.
@@ -138,8 +143,6 @@ _DATA_FOR_ONE = re.compile(
 
 
 def _takes_what_lies_beside(content: str) -> bool:
-    if not _BESIDE_SIGNS.any_in(content):
-        return False
     for found in itertools.islice(_BESIDE.finditer(content), 64):
         after = content[found.end() : found.end() + _NEXT_LINES]
         name = found.group(1)

@@ -27,6 +27,8 @@ _CARRIERS = names(
 _WORTH_HIDING = (
     "tok", "key", "sec", "pass", "api", "auth", "cred", "pat", "answer", "gold", "expect", "reward",
 )  # fmt: skip
+#: Programs that may pick something out of a listing, or carry it on.
+SIFT_OR_CARRY = _SEARCHERS | _CARRIERS | {"printenv"}
 _LISTERS = names("env printenv set export declare typeset")
 
 
@@ -38,10 +40,12 @@ def listing(words: Sequence[str]) -> str | None:
 
 
 def note_listing(state: State, name: str, words: Sequence[str], pipe: Pipe | None) -> None:
-    """Note which variables a command picks out of a listing, or that it carries it on."""
+    """Note which variables a command picks out of a listing, or that it carries it on.
+
+    :param name: one of ``SIFT_OR_CARRY``.
+    """
     if name == "printenv":
         state.environment.update(dict.fromkeys(word for word in words[1:] if word[:1] != "-"))
-    if name not in _SEARCHERS and name not in _CARRIERS:
         return
     if name in _SEARCHERS:
         said = " ".join(words[1:8]).casefold()

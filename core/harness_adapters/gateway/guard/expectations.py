@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from harness_adapters.gateway.guard.needles import Needles
+
 _MAX_TEXT = 64 * 1024
 _MAX_CODE = 24 * 1024
 _MAX_PAIRS = 512
@@ -117,7 +119,7 @@ _ROW = re.compile(r"[(\[{][^()\[\]{}\n]{1,80},\s{0,4}(-?\d{1,20})\s{0,4}[)\]}]")
 _MANY_RESULTS = 4
 
 
-_SIGNS = ("assert", "expect(", "want", "expected", "raises", "toThrow")
+_SIGNS = Needles("assert", "expect(", "want", "expected", "raises", "toThrow")
 
 
 class Expectations:
@@ -136,7 +138,7 @@ class Expectations:
     def see(self, text: str) -> None:
         """Take in a text that may hold tests."""
         text = text[:_MAX_TEXT]
-        if not any(sign in text for sign in _SIGNS):
+        if not _SIGNS.any_in(text):
             return
         for one, other in _TEXT.findall(text) if _REFUSED.search(text) else ():
             given = one or other

@@ -112,7 +112,7 @@ class Guard:
         if loaded.name in self._held_back:
             raise Overrun("held back, since it did not come to an end before")
         try:
-            return _checked(watched(lambda: loaded.rule.judge(call, ledger)))
+            return _checked(watched(loaded.rule.judge, call, ledger))
         except Overrun:
             self._held_back.add(loaded.name)
             raise

@@ -8,8 +8,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from harness_adapters.gateway.guard import filters, interpreters, programs, wrappers
-from harness_adapters.gateway.guard.environment import listing, note_listing
-from harness_adapters.gateway.guard.errors import MAX_WORDS, Unjudgeable
+from harness_adapters.gateway.guard.environment import SIFT_OR_CARRY, listing, note_listing
 from harness_adapters.gateway.guard.pipe import Pipe
 from harness_adapters.gateway.guard.programs.words import run_program
 from harness_adapters.gateway.guard.recorder import Recorder
@@ -22,16 +21,13 @@ def launch(rec: Recorder, state: State, words: Sequence[str], pipe: Pipe | None)
     :returns: its output, where that is known.
     :raises Unjudgeable: beyond a limit.
     """
-    rec.start()
+    rec.start(words)
     out = _launched(rec, state, words, pipe)
     rec.end()  # not after an error, which ends all of the call
     return out
 
 
 def _launched(rec: Recorder, state: State, words: Sequence[str], pipe: Pipe | None) -> str | None:
-    if len(words) > MAX_WORDS:
-        raise Unjudgeable(f"a command of more than {MAX_WORDS} words")
-    rec.run(tuple(words))
     first = words[0]
     if state.functions and first in state.functions and first not in rec.calling:
         shell, body = state.functions[first]
@@ -49,7 +45,8 @@ def _launched(rec: Recorder, state: State, words: Sequence[str], pipe: Pipe | No
         return interpreters.python(rec, state, words, pipe)
     if "/" in first:
         interpreters.program_file(rec, state, words, pipe)
-    note_listing(state, name, words, pipe)
+    if name in SIFT_OR_CARRY:
+        note_listing(state, name, words, pipe)
     programs.follow(rec, state, name, words, pipe)
     return filters.output(state, name, words, pipe)
 

@@ -22,6 +22,8 @@ class Needles:
         """Whether at least one of them stands in ``text``."""
         if not text.isascii():  # halves of surrogate pairs, which are no text, are in no needle
             text = text.encode("utf-8", "replace").decode()
+        if len(text) <= _PIECE:
+            return bool(self._find(text))
         return any(
             self._find(text[start : start + _PIECE + self._overlap])
             for start in range(0, len(text), _PIECE)

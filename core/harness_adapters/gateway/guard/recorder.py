@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from harness_adapters.gateway.guard.actions import (
@@ -23,6 +23,7 @@ from harness_adapters.gateway.guard.errors import (
     MAX_STARTED_DEEP,
     MAX_STEPS,
     MAX_VALUES,
+    MAX_WORDS,
     Unjudgeable,
 )
 from harness_adapters.gateway.guard.grammar import Effort
@@ -78,9 +79,9 @@ class Recorder:
             self._deep -= 1
 
     def enter(self) -> None:
-        """One more statement inside a statement, until ``leave``.
+        """One more statement that holds others, until ``leave``.
 
-        :raises Unjudgeable: more than ``MAX_NESTING``.
+        :raises Unjudgeable: more than ``MAX_NESTING`` inside each other.
         """
         self._levels += 1
         if self._levels > MAX_NESTING:
@@ -94,15 +95,19 @@ class Recorder:
         if self._steps > MAX_STEPS:
             raise Unjudgeable(f"more than {MAX_STEPS} commands in one call")
 
-    def start(self) -> None:
+    def start(self, words: Sequence[str]) -> None:
         """One more command, until ``end``.
 
-        :raises Unjudgeable: one too many, or too deep inside others that start it.
+        :raises Unjudgeable: it has too many words, is one too many, or too deep inside others that
+            start it.
         """
         self.step()
         self._started += 1
         if self._started > MAX_STARTED_DEEP:
             raise Unjudgeable(f"programs that start programs, more than {MAX_STARTED_DEEP} deep")
+        if len(words) > MAX_WORDS:
+            raise Unjudgeable(f"a command of more than {MAX_WORDS} words")
+        self.run(tuple(words))
 
     def end(self) -> None:
         self._started -= 1

@@ -62,9 +62,12 @@ _HOST_VARIABLE = re.compile(
 _CALLED_BY_SHELL = frozenset(("command_not_found_handle", "command_not_found_handler"))
 _READ_WRITE = re.compile(r"(?<![<>'\"])<>(?![>'\"])")
 _DEVICE = re.compile(r"/dev/(?:tcp|udp)/([^/]+)/")
+_PATTERNS = frozenset(("word", "concatenation", "extglob_pattern", "variable_name"))
 _BODIES = frozenset(("do_group", "compound_statement"))
 _NO_WORDS = frozenset(("comment", "ERROR"))
+_SAY_NOTHING = frozenset(("comment", "heredoc_body", "file_descriptor"))
 _BACKGROUND = re.compile(r"&(?<![&><]&)(?![&>])")
+_KEY_ENDS = re.compile(r"[\[+=]")
 _HARD_EXPANSION = re.compile(r"[`\\]|\$[^\s\w]")  # any but ``$name``
 _MAX_TURNS = 64  # of a loop over words, each followed by itself
 
@@ -190,13 +193,15 @@ class Shell:
         return self._foreground(node, pipe)
 
     def _foreground(self, node: Node, pipe: Pipe | None) -> str | None:
-        rec = self._rec
-        rec.enter()
-        out: str | None = None
         kind = node.type
         if kind == "command":
-            out = self._command(node, pipe)
-        elif follow := _STATEMENTS.get(kind):
+            return self._command(node, pipe)
+        if kind in _SAY_NOTHING:
+            return ""
+        out: str | None = None
+        rec = self._rec
+        rec.enter()
+        if follow := _STATEMENTS.get(kind):
             out = follow(self, node, pipe)
         elif kind.endswith(("_substitution", "expansion", "string")):
             self._words().value(node)
@@ -226,9 +231,6 @@ class Shell:
             self._state.variables.pop(self._source(child), None)
         return ""
 
-    def _nothing(self, node: Node, pipe: Pipe | None) -> str | None:
-        return ""
-
     def _inside(self, node: Node, pipe: Pipe | None) -> str | None:
         """In a subshell: folder and variables are its own."""
         before, self._state = self._state, self._state.fork()
@@ -239,11 +241,12 @@ class Shell:
 
     def _branches(self, node: Node, pipe: Pipe | None) -> str | None:
         """Every branch is followed, since which one is taken is not known."""
+        follow = self._statement if self._forks else self._foreground
         for child in node.named_children:
-            if child.type in ("word", "concatenation", "extglob_pattern", "variable_name"):
+            if child.type in _PATTERNS:
                 self._words().value(child)
             else:
-                self._statement(child, pipe)
+                follow(child, pipe)
         return None
 
     def _while(self, node: Node, pipe: Pipe | None) -> str | None:
@@ -326,7 +329,7 @@ class Shell:
             if name.type == "subscript":  # ``a[$(command)]=1``
                 for index in name.named_children[1:]:
                     self._words().value(index)
-            key = re.split(r"[\[+=]", self._source(name), maxsplit=1)[0]
+            key = _KEY_ENDS.split(self._source(name), maxsplit=1)[0]
             text = self._words().value(value) if value is not None else ""
             if "+=" in self._source(one)[: len(key) + 4]:
                 text = self._state.variables.get(key, "") + text
@@ -414,7 +417,9 @@ class Shell:
         if not _PLAIN_COMMAND.match(source):
             return None
         words: list[str] = []
-        for word in _PLAIN_PIECE.findall(source):
+        for word in (
+            _PLAIN_PIECE.findall(source) if "'" in source or '"' in source else source.split()
+        ):
             if word[0] == "'":
                 word = word[1:-1]
             elif word[0] == '"':
@@ -425,10 +430,9 @@ class Shell:
         return words
 
     def _launch(self, node: Node, words: list[str], pipe: Pipe | None) -> str | None:
-        self._at(node)
-        if not words:
-            return ""
-        return launch(self._rec, self._state, words, pipe)
+        if self._places is not None:
+            self._at(node)
+        return launch(self._rec, self._state, words, pipe) if words else ""
 
     def _redirected(self, node: Node, pipe: Pipe | None) -> str | None:
         children = node.named_children
@@ -592,9 +596,6 @@ _STATEMENTS: dict[str, Follow] = {
     "function_definition": Shell._define,
     "for_statement": Shell._for,
     "while_statement": Shell._while,
-    "comment": Shell._nothing,
-    "heredoc_body": Shell._nothing,
-    "file_descriptor": Shell._nothing,
     "test_command": Shell._test,
     "unset_command": Shell._unset,
     "case_statement": Shell._branches,

@@ -14,8 +14,9 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import ParamSpec, TypeVar
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 MAX_SECONDS = 1.0  # of processor time; rules that are fit for use take milliseconds
@@ -49,7 +50,7 @@ _running: dict[int, _Running] = {}
 _watcher: threading.Thread | None = None
 
 
-def watched(judge: Callable[[], T]) -> T:
+def watched(judge: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Call ``judge`` here and give what it gives.
 
     :raises Overrun: it took more than ``MAX_SECONDS`` or ``MAX_GROWTH``; says which.
@@ -58,12 +59,12 @@ def watched(judge: Callable[[], T]) -> T:
     running = _Running()
     with _lock:
         _running[running.ident] = running
-        if _watcher is None or not _watcher.is_alive():
+        if _watcher is None:
             _watcher = threading.Thread(target=_watch, name="guard-watch", daemon=True)
             _watcher.start()
     try:
         try:
-            result = judge()
+            result = judge(*args, **kwargs)
         finally:
             _leave(running)
     except Overrun:
@@ -71,6 +72,16 @@ def watched(judge: Callable[[], T]) -> T:
     if running.stopped:
         raise Overrun(running.stopped)
     return result
+
+
+def _forget_watcher() -> None:
+    """In a child of this process, which has this thread alone, and maybe a lock that is held."""
+    global _lock, _watcher
+    _lock, _watcher = threading.Lock(), None
+    _running.clear()
+
+
+os.register_at_fork(after_in_child=_forget_watcher)
 
 
 def _leave(running: _Running) -> None:
@@ -106,13 +117,17 @@ def _send(ident: int, error: type[BaseException]) -> None:
 
 
 def _watch() -> None:
-    while True:
-        time.sleep(_EVERY)
-        with _lock:
-            for running in _running.values():
-                if reason := _too_much(running):
-                    running.stopped = running.stopped or reason
-                    _send(running.ident, Overrun)
+    global _watcher
+    try:
+        while True:
+            time.sleep(_EVERY)
+            with _lock:
+                for running in _running.values():
+                    if reason := _too_much(running):
+                        running.stopped = running.stopped or reason
+                        _send(running.ident, Overrun)
+    finally:
+        _watcher = None  # the next rule starts another
 
 
 def _too_much(running: _Running) -> str:

@@ -54,6 +54,8 @@ _ANSI_PLAIN = {
 _BRACED = re.compile(
     r"\$\{([!#]?)([A-Za-z_]\w*+|[0-9]++|[@*#?$!_-])(?:\[([^\]]*)\])?(.*)\}\Z", re.DOTALL
 )
+_OPERATOR = re.compile(r":?[-=+]")
+_CUT = re.compile(r":\s*(-?\d+)(?::\s*(-?\d+))?\Z")
 _PLAIN_STRING = re.compile(r"\"(?:[^\"$`\\]|\$(?:[A-Za-z_]|[0-9]))*+\"\Z")
 _NAMED = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*+|[0-9])")
 _RANGE = re.compile(r"(-?\d+|[a-zA-Z])\.\.(-?\d+|[a-zA-Z])(?:\.\.-?\d+)?\Z")
@@ -107,7 +109,16 @@ class Words:
         return _shown(self._between(body, body.start_byte, body.end_byte).replace(_SPLIT, " "))
 
     def _named(self, inside: str) -> str:
-        return _NAMED.sub(lambda found: self._variable(found.group(1), quoted=True), inside)
+        return _NAMED.sub(self._of_name, inside)
+
+    def _of_name(self, found: re.Match[str]) -> str:
+        """``$name`` between double quotes."""
+        name = found[1]
+        value = self.state.variables.get(name)
+        if value is None:
+            return self._variable(name, quoted=True)
+        self._charge(4 * len(value))
+        return _hidden(value)
 
     def _piece(self, node: Node, *, quoted: bool) -> str:
         kind = node.type
@@ -213,7 +224,7 @@ class Words:
                 return self._variable(value, quoted=quoted)
             if not item:  # whatever variable it is that nothing tells
                 self.state.environment[ALL] = None
-        operator = re.match(r":?[-=+]", rest)
+        operator = _OPERATOR.match(rest)
         if operator:
             others = node.named_children[1:]
             other = "".join(self._piece(child, quoted=quoted) for child in others)
@@ -229,7 +240,9 @@ class Words:
 
 def _altered(value: str, rest: str) -> str:
     """``${X...}`` with the forms that cut, replace or change case."""
-    if part := re.match(r":\s*(-?\d+)(?::\s*(-?\d+))?\Z", rest):
+    if not rest:
+        return value
+    if part := _CUT.match(rest):
         start, length = int(part.group(1)), part.group(2)
         cut = value[start:]
         return cut if length is None else cut[: int(length)]

@@ -14,7 +14,11 @@ from harness_adapters.gateway.guard.programs import (
     network,
     text_tools,
 )
-from harness_adapters.gateway.guard.programs.manifests import note_detours, note_settings
+from harness_adapters.gateway.guard.programs.manifests import (
+    FETCH_BY_FILES,
+    note_detours,
+    note_settings,
+)
 from harness_adapters.gateway.guard.programs.others import (
     follow_unknown,
     note_addresses,
@@ -52,8 +56,14 @@ def follow(rec: Recorder, state: State, name: str, words: Words, pipe: Pipe | No
         handler(rec, state, words, pipe)
     else:
         follow_unknown(rec, state, name, words)
-    if len(words) > 1:
+    if len(words) == 1:
+        return
+    said = " ".join(words)
+    if "--" in said:
         note_outputs(rec, state, words)
+    if "://" in said:
         note_addresses(rec, name, words)
+    if "=" in said or "--" in said:
         note_detours(rec, name, words)
+    if name in FETCH_BY_FILES and state.known_any:
         note_settings(rec, state, name, words)

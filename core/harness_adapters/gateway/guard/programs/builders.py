@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 
 from harness_adapters.gateway.guard import packages
+from harness_adapters.gateway.guard.names import names
 from harness_adapters.gateway.guard.pipe import Pipe
 from harness_adapters.gateway.guard.programs.words import (
     Handler,
@@ -52,10 +53,12 @@ _RUN_BY_INSTALL = frozenset(
 )
 _ONE_TEST = re.compile(r"[\w-]\.(?:test|spec)\.[cm]?[jt]sx?\Z")
 _TEST_FUNCTION = re.compile(r"(?m)^def (test_\w{1,80})\(\s*\)")
-_RENEWING_VARIABLES = (
-    "UPDATE_SNAPSHOTS", "UPDATE_GOLDEN", "UPDATE_EXPECT", "INSTA_UPDATE", "BLESS",
-    "SNAPSHOT_UPDATE", "REGEN", "REGENERATE", "UPDATE_FIXTURES", "INSTA_FORCE_UPDATE", "TRYBUILD",
-)  # fmt: skip
+_RENEWING_VARIABLES = names(
+    """
+    UPDATE_SNAPSHOTS UPDATE_GOLDEN UPDATE_EXPECT INSTA_UPDATE BLESS SNAPSHOT_UPDATE REGEN REGENERATE
+    UPDATE_FIXTURES INSTA_FORCE_UPDATE TRYBUILD
+    """
+)
 
 
 def _make(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
@@ -211,7 +214,8 @@ def _renewed(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> No
         name == "cargo" and list(words[1:3]) in (["insta", "accept"], ["insta", "review"])
     )
     told = told or any(
-        state.variables.get(v) not in (None, "", "0", "no") for v in _RENEWING_VARIABLES
+        state.variables[v] not in ("", "0", "no")
+        for v in _RENEWING_VARIABLES & state.variables.keys()
     )
     if told:
         given = [w for w in operands(words)[:8] if "test" in w and "/" in w]

@@ -28,6 +28,8 @@ _READ_BY = {
     "git": (".gitmodules",),
 }  # fmt: skip
 _TAKES_FILES = names("ansible-playbook docker-compose kubectl helm terraform")
+#: Programs that files tell where to fetch from.
+FETCH_BY_FILES = _TAKES_FILES | _READ_BY.keys()
 _FETCHES = names(
     """
     install i add ci update upgrade sync lock get download mod build run compose up init submodule
@@ -51,9 +53,10 @@ _NO_DETOURS = names("grep egrep fgrep rg ag ack sed awk gawk find ls cat jq git-
 
 
 def note_settings(rec: Recorder, state: State, name: str, words: Words) -> None:
-    """Hosts that settings which this session wrote send a program to."""
-    if not state.known_any or (name not in _READ_BY and name not in _TAKES_FILES):
-        return
+    """Hosts that settings which this session wrote send a program to.
+
+    :param name: one of ``FETCH_BY_FILES``.
+    """
     if name in _READ_BY and _FETCHES.isdisjoint(words[1:4]):
         return
     given = operands(words) if name in _TAKES_FILES else ()

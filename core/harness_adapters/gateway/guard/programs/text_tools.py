@@ -55,6 +55,7 @@ _SQL_CHANGES = re.compile(
     r"(?i)\b(?:update|insert\s+(?:or\s+\w+\s+)?into|delete\s+from|drop|alter|create|replace\s+into"
     r"|vacuum)\b"
 )
+_IN_PLACE = re.compile(r"-[nErsz]*i|--in-place")
 _JQ_ALL = re.compile(r"(?<![\w.$\"])(?:\$ENV|env)\b(?!\s*[.\[\":])")
 _JQ_ONE = re.compile(r"(?<![\w.])(?:\$ENV|env)\.(\w+)")
 _SQL_LITERAL = re.compile(r"'((?:/|\.\./|[a-z]+://)[^'\n]{1,500})'")
@@ -90,7 +91,7 @@ def _sed(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
         scripts.append(state.text(state.path(file)) or "")
     if not scripts:
         scripts, found = found[:1], found[1:]
-    in_place = any(re.match(r"-[nErsz]*i|--in-place", word) for word in words[1:])
+    in_place = any(map(_IN_PLACE.match, words[1:]))
     for script in scripts:
         for target in _SED_WRITES.findall(script):
             rec.write(state, target)
