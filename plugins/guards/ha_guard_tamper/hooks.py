@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from ha_guard_tamper.settings import changes_what_runs, owned_settings
 from ha_guard_tamper.start_files import run_by_itself
 from harness_adapters import Ledger
+from harness_adapters.gateway.guard.makefiles import MAKEFILES
 from harness_adapters.gateway.guard.names import names
 
 _MAX_TEXT = 256 * 1024
@@ -103,7 +104,6 @@ _FAMILY = re.compile(
     r"\.?(mocharc|jest\.config|vitest\.config|phpunit|karma\.conf|playwright\.config|cypress\.config"
     r"|ava\.config|nycrc|taprc|proverc|rspec)(?:\.[\w.]+)?\Z"
 )
-_MAKEFILES = ("GNUmakefile", "makefile", "Makefile")  # make takes the first that is there
 # A hook that takes tests out of what was collected.
 _SIFTS = re.compile(
     r"items\s*(?:\[:\])?\s*=|items\.(?:remove|clear|pop)|collect_ignore|deselect|\.skip\b|xfail"
@@ -334,8 +334,8 @@ def put_in_place(words: Sequence[str]) -> str | None:
 
 def _stands_before(name: str, ledger: Ledger, *, top: bool) -> str | None:
     """The protected settings of a test runner that another file of this name hides."""
-    if name in _MAKEFILES[:-1]:
-        later = _MAKEFILES[_MAKEFILES.index(name) + 1 :] if top else ()
+    if name in MAKEFILES[:-1]:
+        later = MAKEFILES[MAKEFILES.index(name) + 1 :] if top else ()
         root = ledger.policy.workdir.rstrip("/")
         return next((one for one in later if ledger.is_protected(f"{root}/{one}")), None)
     family = _FAMILY.match(name)

@@ -42,6 +42,7 @@ from harness_adapters import (
 )
 from harness_adapters.gateway.guard.checks import Checks, first_block
 from harness_adapters.gateway.guard.literals import glued
+from harness_adapters.gateway.guard.makefiles import MAKEFILES, lines_run
 from harness_adapters.gateway.guard.needles import Needles
 from harness_adapters.gateway.guard.reading import source_actions
 
@@ -234,16 +235,17 @@ def _written(write: WritePath, call: ToolCall, ledger: Ledger) -> tuple[str, str
         return "runner_hook", f"{path} changes protected files whenever git runs it"
     if (
         inside
-        and name in _MAKEFILES
+        and name in MAKEFILES
         and ledger.named_root(content or "") is not None
-        and any(_reaches_root(path, one, ledger) for one in _lines_run(content or ""))
+        # each line gets a shell of its own
+        and any(_reaches_root(path, one, ledger) for one in lines_run(content or "")[:_MAX_LINES])
     ):
         return "verifier_root", f"{path} changes the verifier's places whenever it is made"
     if (
         inside
-        and name in _MAKEFILES
-        and (recipes := _run_by_make(content or ""))
-        and _changes_protected(path, recipes, ledger)
+        and name in MAKEFILES
+        and (recipe := "\n".join(lines_run(content or "", targets=_TEST_TARGETS)))
+        and _changes_protected(path, recipe, ledger)
     ):
         return "runner_hook", f"{path} changes protected files whenever tests run"
     if (
@@ -301,35 +303,8 @@ def _run_by_tests(package: str) -> list[str]:
     ]
 
 
-def _run_by_make(makefile: str) -> str:
-    """The recipe of the target that runs the tests, as the shell gets it."""
-    found = _TEST_TARGET.search(makefile)
-    if not found:
-        return ""
-    return _recipes(found.group(1))
-
-
-def _recipes(makefile: str) -> str:
-    """The recipes of all targets, as the shell gets them."""
-    lines = makefile.replace("\\\n", " ").split("\n")
-    return "\n".join(one.lstrip("\t@-+ ") for one in lines if one[:1] == "\t").replace("$$", "$")
-
-
-def _lines_run(makefile: str) -> list[str]:
-    """What make hands to shells, of which each line gets one of its own."""
-    at_once = ["".join(either).replace("$$", "$") for either in _AT_ONCE.findall(makefile)]
-    return [*_recipes(makefile).split("\n"), *at_once][:_MAX_LINES]
-
-
-_AT_ONCE = re.compile(
-    r"^[^\t\n:=#][^\n:=]{0,200}:[^\n;=]{0,400};([^\n]{1,1000})|\$\(shell ([^\n]{1,1000})\)",
-    re.MULTILINE,
-)
 _MAX_LINES = 200
-_MAKEFILES = frozenset(("Makefile", "makefile", "GNUmakefile"))
-_TEST_TARGET = re.compile(
-    r"^(?:test|check|tests)[ \t]*:[^\n]*\n((?:\t[^\n]*(?:\n|\Z)){1,200}+)", re.MULTILINE
-)
+_TEST_TARGETS = ("test", "check", "tests")
 
 
 def _changes_protected(path: str, content: str, ledger: Ledger) -> bool:

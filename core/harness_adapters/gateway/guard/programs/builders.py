@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import posixpath
 import re
-from collections.abc import Iterator
 
 from harness_adapters.gateway.guard import packages
+from harness_adapters.gateway.guard.makefiles import MAKEFILES, lines_run, variables_of
 from harness_adapters.gateway.guard.names import names
 from harness_adapters.gateway.guard.pipe import Pipe
 from harness_adapters.gateway.guard.programs.words import (
@@ -30,23 +30,14 @@ _RENEWS = re.compile(
     r"|inline-snapshot=(?:fix|create|update|trim)(?:,\w+)*|gen-files|regenerate)(?:=true)?\Z"
 )
 _PROGRAM = re.compile(r"[a-z][\w.-]*(?:@[\w.^~-]+)?")
-_MAKE_VARIABLE = re.compile(r"(?<!\$)\$[({]([A-Z][A-Z0-9_]{3,60})[)}]")
 _CMAKE_COMMANDS = {
     "copy": ("cp",), "copy_if_different": ("cp",), "copy_directory": ("cp", "-r"),
     "rename": ("mv",), "rm": ("rm",), "remove": ("rm",), "remove_directory": ("rm", "-r"),
     "touch": ("truncate",), "cat": ("cat",), "create_symlink": ("ln", "-s"), "env": ("env",),
     "tar": ("tar",), "make_directory": ("mkdir",), "echo": ("echo",), "time": ("time",),
 }  # fmt: skip
-# ``target: first others``, and what a recipe calls them; programs that make knows by a variable.
-_MAKE_RULE = re.compile(r"([^\s:=#][^:=#]{0,512}):(?!=)[ \t]*([^=]{0,4096})\Z")
-_MAKE_TARGET = re.compile(r"(?<!\$)\$(?:@|[({]@[DF]?[)}])")
-_MAKE_FIRST = re.compile(r"(?<!\$)\$(?:<|[({]<[DF]?[)}])")
-_MAKE_ALL = re.compile(r"(?<!\$)\$(?:[\^+?]|[({][\^+?][DF]?[)}])")
-_MAKE_PROGRAMS = {"CC": "cc", "CXX": "c++", "AR": "ar", "LD": "ld", "RM": "rm -f", "MAKE": "make"}
-_MAKE_ASSIGNMENT = re.compile(r"(?m)^(\w{1,64})[ \t]*[:?+]?=[ \t]*([^\n$]{1,512})$")
 _SCRIPT = re.compile(r"\"([\w:.-]{1,64})\"\s*:\s*\"((?:[^\"\\\n]|\\.){1,4096})\"")
 _MAX_SCRIPTS = 16
-_MAX_RECIPES = 128 * 1024  # characters of them, with what they make written out
 _INSTALLS = frozenset(("install", "i", "ci", "add", "rebuild", "pack", "publish", ""))
 _RUN_BY_INSTALL = frozenset(
     ("preinstall", "install", "postinstall", "prepare", "preprepare", "postprepare", "prepack")
@@ -66,7 +57,7 @@ def _make(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
     folder = option_value(words, "-C", "--directory") or "."
     given = option_value(words, "-f", "--file", "--makefile")
     texts: list[str] = option_values(words, "--eval")
-    for name in (given,) if given else ("GNUmakefile", "makefile", "Makefile", "justfile"):
+    for name in (given,) if given else (*MAKEFILES, "justfile"):
         path = state.path(posixpath.join(folder, name))
         text = pipe.text if given == "-" and pipe else state.text(path)
         if text is not None:
@@ -77,40 +68,10 @@ def _make(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
     for word in words[1:]:
         if word.startswith("SHELL="):
             run_program(rec, inner, word[6:])
-    for name in _MAKE_VARIABLE.findall("\n".join(texts)):
-        state.environment[name] = None
     just = posixpath.basename(words[0]) == "just"
     for text in texts:
-        text = text.replace("$(CURDIR)", inner.cwd).replace("${CURDIR}", inner.cwd)
-        recipe = list(_recipe_lines(text, just=just))
-        shells = re.findall(r"\$\(shell ([^\n]{0,512})\)", text)
-        program = "\n".join([*recipe, *shells])
-        said = _MAKE_ASSIGNMENT.findall(text)[:_MAX_SCRIPTS]
-        for name, value in (*said, *_MAKE_PROGRAMS.items()):
-            program = program.replace(f"$({name})", value).replace(f"${{{name}}}", value)
-        run_program(rec, inner, program.replace("$$", "$"))
-
-
-def _recipe_lines(text: str, *, just: bool) -> Iterator[str]:
-    """The lines of all recipes, with what they make and what from by name."""
-    target, needs = "", ""
-    left = _MAX_RECIPES
-    for line in re.sub(r"(?m)^(\S[^:=\n]*:[^;=\n]*);", r"\1\n\t", text).splitlines():
-        if line[:1] == "\t" or "$(shell" in line or (just and line[:1] == " "):
-            line = line.strip().lstrip("@-+")
-            if target and not just and "$" in line:
-                longest = max(len(target), len(needs))
-                if line.count("$") * longest < _MAX_RECIPES:
-                    line = _MAKE_TARGET.sub(target, line)
-                    line = _MAKE_FIRST.sub(needs.partition(" ")[0], line)
-                    line = _MAKE_ALL.sub(needs, line)
-            left -= len(line)
-            yield line
-            if left < 0:  # too long to be read: so is what it becomes
-                return
-        elif rule := _MAKE_RULE.match(line):
-            target, needs = (" ".join(one.replace("\\", "/").split()) for one in rule.group(1, 2))
-            target = target.partition(" ")[0]
+        state.environment.update(dict.fromkeys(variables_of(text)))
+        run_program(rec, inner, "\n".join(lines_run(text, folder=inner.cwd, just=just)))
 
 
 def _cmake(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
