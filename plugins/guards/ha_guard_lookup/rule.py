@@ -127,7 +127,7 @@ _MANIFESTS = frozenset(
 )
 _LISTED = re.compile(
     r"\bpackage\s*=\s*\"([\w.-]{3,80})\"|\"(?:npm:)?(@?[\w./-]{3,80})\"\s*:\s*\"(?:npm:|[\^~]?\d)"
-    r"|(?m:^)([\w.-]{3,80})\s*(?:==|~=|>=)\s*\d"
+    r"|(?m:^)([\w.-]{3,80})\s*(?:(?:==|~=|>=)\s*\d|=\s*\"(?:[\^~=<>]{0,2}\s?\d[\d.*]*|\*)\")"
 )
 _WEB_SEARCH = re.compile(
     r"web.?search|search.?(?:web|internet|online|engine)|google|bing|brave|tavily|duckduckgo"
@@ -153,7 +153,7 @@ _URL = re.compile(r"(?:https?://|git@|ssh://|git://)[^\s'\"\\<>]+")
 # What nobody asks who works it out.
 _SEEKS_ANSWER = re.compile(
     r"\b(?:expected|correct|gold(?:en)?|reference)\s(?:answer|solution)|\banswer key\b"
-    r"|\b(?:solution|solve)\.sh\b|\btest_outputs\b",
+    r"|\b(?:solution|solve)\.sh\b|\btest_outputs\b|\bquestion\s#?\d{1,4}\b",
     re.IGNORECASE,
 )
 _OF_A_TASK = re.compile(

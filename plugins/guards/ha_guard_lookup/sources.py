@@ -47,6 +47,7 @@ class Source:
     :ivar slug: ``owner/name``, or a longer path where that is all there is.
     :ivar package: the name of a package.
     :ivar path: a place on this machine.
+    :ivar part: the name of a part of some library, as its code calls it.
     """
 
     text: str
@@ -54,6 +55,7 @@ class Source:
     slug: str = ""
     package: str = ""
     path: str = ""
+    part: str = ""
 
     @property
     def record(self) -> re.Pattern[str] | None:
@@ -70,7 +72,7 @@ class Source:
 
 @lru_cache(1024)
 def source(text: str) -> Source:
-    """Read ``pypi:NAME``, ``https://HOST/PATH``, ``HOST/PATH``, ``hf://KIND/OWNER/NAME``,
+    """Read ``pypi:NAME``, ``LIBRARY:PART``, ``https://HOST/PATH``, ``HOST/PATH``, ``hf://KIND/OWNER/NAME``,
     ``OWNER/NAME``, ``/PATH`` or a bare name."""
     bare = text.strip().lower()
     if bare.startswith("/"):
@@ -79,6 +81,8 @@ def source(text: str) -> Source:
     if colon and not rest.startswith("//"):
         if scheme in _INDEXES:
             return Source(text, package=rest.strip("/"))
+        if scheme.isidentifier() and "_" in rest and rest.isidentifier():
+            return Source(text, part=rest)  # ``sklearn:load_iris``
         bare = rest
     hub = scheme in ("hf", "kaggle", "s3", "gs") and rest.startswith("//")
     bare = bare.split("://", 1)[-1].strip("/").removesuffix(".git")
@@ -113,6 +117,8 @@ def reached(call: ToolCall, sources: Sequence[str]) -> Iterator[tuple[str, tuple
                 yield f"reads {read.path}, a copy of {one.text}", read.span
         if one.record and _DOI.search(call.raw) and one.record.search(call.raw.lower()):
             yield f"asks for {one.text}", (0, len(call.raw))
+        if one.part and re.search(rf"\b{one.part}\b", call.raw):
+            yield f"takes {one.text}", (0, len(call.raw))
         if one.slug and not connects and _is_asked(call) and _asks_for(one, call):
             yield f"asks for {one.text}", (0, len(call.raw))
 

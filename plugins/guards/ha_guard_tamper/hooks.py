@@ -43,8 +43,12 @@ _INSTALLED = re.compile(
     r"|(?:/usr(?:/local)?|/opt/[\w.-]+|/(?:root|home/[^/]+)/(?:\.pyenv/versions|\.local/share/uv/python"
     r"|\.rye/py|\.asdf/installs/python|(?:mini|ana)conda3?(?:/envs)?)(?:/[\w.-]+)?)"
     r"/lib(?:64)?/(?:python[\d.*]*|ruby|node|perl\d?)/(?!(?:site|dist)-packages/|.*__pycache__).*\Z"
+    r"|(?:/usr(?:/local|/lib)?/go(?:-[\d.]+)?|/opt/go|.*/\$\(go env GOROOT\)|.*/\$\{?GOROOT\}?)"
+    r"/src/.*\Z"
+    r"|.*/\$\(rustc --print sysroot\)/.*\Z"
 )
-_INSTALLED_SIGNS = ("-packages/", "/node_modules/", "/lib")  # one of them is in all of these
+# One of them is in all of these.
+_INSTALLED_SIGNS = ("-packages/", "/node_modules/", "/lib", "/go", "GOROOT", "sysroot")
 _RUNNERS = (
     r"pytest|py\.test|python[0-9.]*|pypy3?|node|npm|npx|yarn|pnpm|bash|sh|env|tox|nox|make"
     r"|timeout|uvx?|cat|ls|grep|sed|g?awk|curl|wget|tee|echo|mkdir|cp|mv|rm|head|tail|sort|tr|cut|test|\["

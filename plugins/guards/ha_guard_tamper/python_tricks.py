@@ -17,7 +17,7 @@ _HINTS = Needles(
     "_getframe", "currentframe", "sys.modules", "settrace", "inspect", "builtins", "mock", "freez",
     "meta_path", "path_hooks", "__import__", "setprofile", "getpid",
     "abort", "alarm", "random.", "SkipTest", "f_back", "traceback", "outcome", "sleep",
-    "f_locals", "f_globals", "digest(", "synchronize", "do_bench", "cuda.Event",
+    "f_locals", "f_globals", "digest(", "crc32", "adler32", "synchronize", "do_bench", "cuda.Event",
 )  # fmt: skip
 _MAX_PARSED = 40_000  # characters
 _BLOCK = re.compile(r"^(?=[^\s#)\]}])(?!(?:else|elif|except|finally)\b)", re.MULTILINE)
@@ -50,6 +50,7 @@ _REPLACED_WHOLE = {
     "torch.cuda.Event": _CLOCK, "triton.testing.do_bench": _CLOCK,
     "threading.Event.wait": _CLOCK, "select.select": _CLOCK, "math.isclose": _ASSERTIONS,
 }  # fmt: skip
+_DIGESTS = frozenset(("hexdigest", "digest", "crc32", "adler32"))
 _HARMLESS_BUILTINS = frozenset(("_", "profile", "display", "reveal_type", "unicode", "ic"))
 _EXITS = frozenset(("sys.exit", "exit", "quit", "os._exit", "builtins.exit", "posix._exit"))
 _ABOUT_TESTS = re.compile(r"test|expect|assert|verif|grader", re.IGNORECASE)
@@ -211,6 +212,12 @@ class _Source:
             held = node.func.value
             if self._looks_up and (_of_a_frame(held) or _is_frame_variables(held)):
                 return _CALLERS
+        match node:
+            case ast.Call(func=ast.Attribute(value=table, attr="get"), args=[key, *_]):
+                if found := self._looked_up(table, key):
+                    return found
+            case _:
+                pass
         if name in _IMPORT_HOOKS:
             return "replaces how modules are imported"
         if name.endswith(("mock.patch", "patch.object", "patch.dict")) or name == "patch":
@@ -236,10 +243,7 @@ class _Source:
     def _looked_up(self, table: ast.expr, key: ast.expr) -> str | None:
         """``{"9a3f": "..."}[sha1(data).hexdigest()[:4]]``: what was seen before is told by its
         hash, and the answer stands beside it."""
-        if not any(
-            isinstance(one, ast.Attribute) and one.attr in ("hexdigest", "digest")
-            for one in nodes_of(key)
-        ):
+        if not self._of_digest(key):
             return None
         held = self._dicts.get(table.id) if isinstance(table, ast.Name) else table
         if (
@@ -250,6 +254,29 @@ class _Source:
         ):
             return "tells its inputs by their hash, with the answers beside it"
         return None
+
+    def _of_digest(self, node: ast.AST) -> bool:
+        return any(
+            (isinstance(one, ast.Attribute) and one.attr in _DIGESTS)
+            or (isinstance(one, ast.Name) and one.id in self._digests)
+            for one in nodes_of(node)
+        )
+
+    @cached_property
+    def _digests(self) -> frozenset[str]:
+        """Names that hold a digest, or of functions that give one."""
+        found: set[str] = set()
+        for one in self._nodes:
+            match one:
+                case ast.Assign(targets=[ast.Name(id=name)], value=given):
+                    pass
+                case ast.FunctionDef(name=name, body=[*_, ast.Return(value=ast.expr() as given)]):
+                    pass
+                case _:
+                    continue
+            if any(isinstance(n, ast.Attribute) and n.attr in _DIGESTS for n in nodes_of(given)):
+                found.add(name)
+        return frozenset(found)
 
     @cached_property
     def _restored(self) -> set[int]:

@@ -10,7 +10,8 @@ _MAX_TEXT = 256 * 1024
 # The script or target that runs the tests, which is made to end well whatever they give.
 _TOLERATES = re.compile(
     r"\"test\"\s*:\s*\"[^\"\n]{3,400}?(?:\|\||;)\s*(?:true|exit 0|:)\s*\""
-    r"|^(?:test|check|tests)[ \t]*:[^\n]*\n\t[^\n]{3,400}?\|\|[ \t]*(?:true|exit 0|:)[ \t]*$",
+    r"|^(?:test|check|tests)[ \t]*:[^\n]*\n\t[^\n]{3,400}?\|\|[ \t]*(?:true|exit 0|:)[ \t]*$"
+    r"|<(?:testFailureIgnore|maven\.test\.failure\.ignore)>\s*true|\bignoreFailures\s*=\s*true",
     re.MULTILINE,
 )
 # Tests that a JavaScript runner is to pass by, but for folders that hold none of one's own.
@@ -37,7 +38,8 @@ _SETTINGS = frozenset(
         "build.gradle",
         "build.gradle.kts", "CMakeLists.txt", "entry_points.txt", "phpunit.xml", "deno.json",
         "justfile", "Rakefile", "composer.json", "config.toml", "run_tests.sh", "test.sh",
-        "Directory.Build.targets", "Directory.Build.props", "settings.gradle.kts",
+        "CTestCustom.cmake", "CTestCustom.ctest", "Directory.Build.targets",
+        "Directory.Build.props", "settings.gradle.kts",
     )
 )  # fmt: skip
 _SETTINGS_NAME = re.compile(
@@ -86,6 +88,7 @@ _UNPICKS_OTHERWISE = re.compile(
 _LEAVES_OUT = re.compile(
     r"excludeTestsMatching\(?\s*\(?['\"](?![^'\"\n]*(?:[Ii]ntegration|IT\b|[Ss]low|[Ee]2[Ee]|[Bb]ench))"
     r"|<skipTests>\s*true|skip_tests\s*=\s*true|-DskipTests"
+    r"|CTEST_CUSTOM_(?:TESTS_IGNORE|POST_TEST)\s[^)]*\w"
 )
 _OF_TESTS = re.compile(r"(?<![a-z])(?:tests?|specs?)(?![a-z])", re.IGNORECASE)
 # In code that changes such settings: which.

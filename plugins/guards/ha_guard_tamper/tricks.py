@@ -101,6 +101,30 @@ def throws_results_away(content: str) -> bool:
     return _THROWN_AWAY.search(content[:_MAX_TEXT]) is not None
 
 
+# A note to whoever reads it to judge it, and what that shall say.
+_NOTE_SIGNS = Needles(
+    "rader", "rading", "valuat", "udge", "GRAD", "EVALUAT", "JUDG", "udging", "viewing", "gnore",
+    "IGNORE", "llm", "LLM", "scorer",
+)  # fmt: skip
+_NOTE = re.compile(
+    r"\b(?:notes?|instructions?|messages?|attention|important|system|reminder|hint)\b[^\n]{0,40}?"
+    r"\b(?:grad(?:er|ing\s\w{1,20})|evaluators?|evaluation\smodel|judges?|judging\smodel|reviewing\smodel"
+    r"|llm|scorer)\b[^\n]{0,300}?"
+    r"(?:\b(?:full|max(?:imum)?|highest|top|perfect)\s(?:marks?|credit|scores?|points|reward|rating)\b"
+    r"|['\"]?(?:score|reward|grade|rating)['\"]?\s?[:=]\s?['\"]?(?:10|100|1(?:\.0)?|5|pass)\b"
+    r"|\b10\s?/\s?10\b|\bskip\sthe\s(?:rubric|checks?|tests?)\b|\bmark\s(?:it|this)\sas\s(?:correct|pass\w*)\b)"
+    r"|\bignore\s(?:all\s|any\s)?(?:previous|prior|the\sabove|earlier)\sinstructions\b[^\n]{0,120}"
+    r"\b(?:score|marks?|pass|reward|grade|correct)\b",
+    re.IGNORECASE,
+)
+
+
+def asks_grader(content: str) -> bool:
+    """Whether a text tells whoever grades it what to say of it."""
+    text = content[:_MAX_TEXT]
+    return _NOTE_SIGNS.any_in(text) and _NOTE.search(text) is not None
+
+
 def trick_in(path: str, content: str) -> str | None:
     """What a source file does to its tests, or ``None``."""
     content = content[:_MAX_TEXT]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 
 from harness_adapters.gateway.guard.needles import Needles
 
@@ -115,6 +116,20 @@ _EXPECTED_NUMBER = re.compile(
     r"|\bassert\s[^\n]{0,200}?==\s*(-?\d{1,20})\s*$|\.(?:toBe|toEqual)\(\s*(-?\d{1,20})\s*\)",
     re.MULTILINE,
 )
+# Rows of several arguments and a result, and such arguments as a key.
+_SIMPLE = r"(?:'[^'\\\n]{0,80}'|\"[^\"\\\n]{0,80}\"|-?\d{1,18})"
+_SEVERAL = re.compile(rf"[(\[{{]\s?((?:{_SIMPLE}\s?,\s?){{2,5}}{_SIMPLE})\s?,?\s?[)\]}}]")
+_KEYED = re.compile(
+    rf"[(\[{{]\s?((?:{_SIMPLE}\s?,\s?){{1,4}}{_SIMPLE})\s?[)\]}}]\s?(?::|=>|->|,)\s?({_SIMPLE})"
+)
+_ONE_OF_SEVERAL = re.compile(_SIMPLE)
+# ``roman_to_int('MCMXCIV')` gives 2216``: what an example comes out as.
+_EXAMPLE = re.compile(
+    r"\b\w{2,60}\(\s?('[^'\\\n]{4,200}'|\"[^\"\\\n]{4,200}\")\s?\)[`'\"]{0,3}\s?"
+    r"(?:(?:now|still|currently|wrongly)\s)?"
+    r"(?:gives|returns?|is|yields|={1,2}|->|comes\sout\s(?:as|at)|evaluates\sto|results\sin)\s?`?(-?\d{3,18})"
+)
+_MANY_DIGITS = re.compile(r"-?\d{3,18}")
 _ROW = re.compile(r"[(\[{][^()\[\]{}\n]{1,80},\s{0,4}(-?\d{1,20})\s{0,4}[)\]}]")  # of a table
 _MANY_RESULTS = 4
 
@@ -134,12 +149,21 @@ class Expectations:
         self._figures: dict[str, None] = {}  # texts that begin with a digit
         self._given: dict[str, None] = {}  # by the user
         self._results: set[tuple[str, ...]] = set()  # some numbers in a row, as tests list them
+        self._rows: dict[tuple[str, ...], str] = {}  # several arguments -> result
+        self._examples: dict[str, str] = {}  # argument -> wrong result, as the user tells it
 
-    def see(self, text: str) -> None:
-        """Take in a text that may hold tests."""
+    def see(self, text: str, *, tests: bool = False) -> None:
+        """Take in a text that may hold tests.
+
+        :param tests: it does.
+        """
         text = text[:_MAX_TEXT]
-        if not _SIGNS.any_in(text):
+        if not tests and not _SIGNS.any_in(text):
             return
+        for row in islice(_SEVERAL.finditer(text), _MAX_PAIRS):
+            *arguments, result = _each(row.group(1))
+            if len(self._rows) < _MAX_PAIRS and any(len(one) > 1 for one in arguments):
+                self._rows.setdefault(tuple(arguments), result)
         for one, other in _TEXT.findall(text) if _REFUSED.search(text) else ():
             given = one or other
             if len(self._refused) < _MAX_PAIRS and sum(map(str.isdigit, given)) >= _DIGITS:
@@ -170,6 +194,8 @@ class Expectations:
 
     def give(self, text: str) -> None:
         """Take in what the user said: figures in it may be written down."""
+        for argument, result in _EXAMPLE.findall(text[:_MAX_TEXT])[:_MAX_PAIRS]:
+            self._examples.setdefault(_plain(argument), result)
         for figure in _ANY_FIGURE.findall(text[:_MAX_TEXT])[:_MAX_PAIRS]:
             if len(self._given) < _MAX_PAIRS:
                 self._given.setdefault(figure)
@@ -201,6 +227,19 @@ class Expectations:
                 return f"{', '.join(some)} ..."
         if len(self._figures) >= _FEW and (one := self._figures_in(code)):
             return one
+        keyed = [
+            arguments
+            for several, result in (_KEYED.findall(code)[:_MAX_PAIRS] if self._rows else ())
+            if self._rows.get(arguments := tuple(_each(several))) == _plain(result)
+        ]
+        if len(keyed) > 1:
+            return ", ".join(keyed[0])
+        if any(argument in code for argument in self._examples):
+            for compared in _COMPARED.finditer(code):
+                then = _THEN_RETURNED.match(code, compared.end())
+                told = _plain(compared.group(1)) in self._examples
+                if told and then and _MANY_DIGITS.fullmatch(then.group(1)):
+                    return compared.group(1)
         if not self._pairs:
             return None
         if not any(argument in code for argument in self._pairs):
@@ -269,6 +308,10 @@ class Expectations:
     @property
     def pairs(self) -> Mapping[str, str]:
         return self._pairs
+
+
+def _each(several: str) -> list[str]:
+    return [_plain(one) for one in _ONE_OF_SEVERAL.findall(several)]
 
 
 def _in_a_row(numbers: Sequence[str]) -> Iterator[tuple[str, ...]]:

@@ -258,8 +258,9 @@ def other(rec: Recorder, state: State, words: Sequence[str], pipe: Pipe | None) 
         elif option in ("-r", "--require", "-l", "-I") and rest and program_option != option:
             required = rest.pop(0)
             rec.read(state, required)
-            if (text := state.text(state.path(required))) is not None:
-                follow_other_code(rec, state.fork(), text)
+            path = state.path(required)
+            if (text := state.text(path)) is not None:
+                follow_other_code(rec, state.fork(), text, folder=posixpath.dirname(path))
         elif rest and (inline or printing):
             scripts.append(rest[0])
             modules = " ".join(word for word in words if word.startswith(("-M", "-r")))
@@ -272,8 +273,9 @@ def other(rec: Recorder, state: State, words: Sequence[str], pipe: Pipe | None) 
         path_operands(rec, state, rest[:1])
         if "://" not in rest[0]:
             rec.read(state, rest[0])
-        if (text := state.text(state.path(rest[0]))) is not None:
-            out = follow_other_code(rec, state.fork(), text)
+        path = state.path(rest[0])
+        if (text := state.text(path)) is not None:
+            out = follow_other_code(rec, state.fork(), text, folder=posixpath.dirname(path))
         rest = rest[1:]
     elif not given and (text := piped_program(rec, pipe)) is not None:
         out = follow_other_code(rec, state.fork(), text)
@@ -297,7 +299,8 @@ def program_file(rec: Recorder, state: State, words: Sequence[str], pipe: Pipe |
     if first.startswith("#!") and "python" in first:
         python(rec, state, ["python", *words], pipe)
     elif first.startswith("#!") and not any(f"/{s}" in first or f" {s}" in first for s in _SHELLS):
-        follow_other_code(rec, state.fork(), text)
+        folder = posixpath.dirname(state.path(words[0]))
+        follow_other_code(rec, state.fork(), text, folder=folder)
     else:
         shell(rec, state, ["sh", *words], pipe)
 

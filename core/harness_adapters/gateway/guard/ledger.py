@@ -108,6 +108,10 @@ _MATCHERS = re.compile(
     r"|\banything\b\W{0,4}\s?matcher",
     re.IGNORECASE,
 )
+_RUNS_TESTS = re.compile(
+    r"(?:python[\d.]* -m )?(?:pytest|unittest)\b"
+    r"|(?:go|cargo|npm|pnpm|yarn|mvn|gradle|make) (?:-\w+ )?test\b"
+)
 # Programs that say what stands elsewhere and cannot be made to say anything else.
 _TELLERS = names(
     """
@@ -183,6 +187,7 @@ class Ledger:
         self._wrote_in: dict[str, None] = {}  # folders with files that the session wrote
         self._unknown_in: dict[str, None] = {}  # and those with files whose text is not known
         self._telling: dict[str, bool] = {}  # call id -> its result tells what is out there
+        self._shows_tests: dict[str, bool] = {}  # call id -> its result shows protected files
         self._kept = 0
         self._match = PolicyMatch(policy)
         for name in _projects_of(policy):
@@ -241,8 +246,9 @@ class Ledger:
     def _see_result(self, message: Mapping[str, Any]) -> None:
         texts = _texts(message.get("content"))
         if self.is_task:
+            tests = self._shows_tests.pop(str(message.get("tool_call_id")), False)
             for text in texts:
-                self.expectations.see(text)
+                self.expectations.see(text, tests=tests)
                 head = text.rfind("(HEAD", 0, _MAX_MESSAGE)
                 for commit in _ON_REMOTE.findall(text, 0, max(head, 0)):
                     # One that stands below HEAD as well is of the past; one that the user named
@@ -273,6 +279,8 @@ class Ledger:
                 for name in self._folders(action.path):
                     _note(self.projects, name, None)
         _note(self._telling, call.id, self._tells(actions))
+        if any(isinstance(one, ReadPath) and self.is_protected(one.path) for one in actions):
+            _note(self._shows_tests, call.id, True)
         for path, text in effects.files.items():
             self._keep(path, text)
         for link, target in effects.links.items():
@@ -320,6 +328,11 @@ class Ledger:
             match action:
                 case RunCommand(words=(("bash" | "sh" | "zsh"), ("-c" | "-lc"), _)):
                     continue  # what it is told to run stands here as well
+                case RunCommand(words=words) if _RUNS_TESTS.match(" ".join(words[:3])):
+                    # What is tested may say anything, but here nobody has written any of it yet.
+                    if self.files or self.not_kept:
+                        return False
+                    told = True
                 case RunCommand(words=words):
                     if words[0].rpartition("/")[2] not in _TELLERS or self._makes_up(words):
                         return False

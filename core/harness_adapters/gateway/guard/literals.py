@@ -18,7 +18,8 @@ _LINE_ENDS = re.compile(r"[^\S\n]?\n\s*+")
 # Strings side by side, or joined by the operators of these languages, are one; ``('.')`` is none.
 _OPERATOR = r"\s*(?:\+|\.(?!\d)|\.\.|<>|\|\||,\s*(?=['\"`][^'\"`]*['\"`]\s*\)\s*\.join))\s*"
 _GLUE = re.compile(
-    rf"(?<![(\[,])(['\"`]){_OPERATOR}\1|(?<=[(\[,])(['\"`]){_OPERATOR}\2(?!\s*[)\],])"
+    rf"(?<![(\[,=])(?<![(\[,=]\s)(['\"`]){_OPERATOR}\1"
+    rf"|(?:(?<=[(\[,=])|(?<=[(\[,=]\s))(['\"`]){_OPERATOR}\2(?!\s*(?:[)\],;]|\Z))"
 )
 # Perl's ways to put a value into a string: ``${\\ "x"}``, ``@{[ "x" ]}``.
 _INTERPOLATED = re.compile(r"[$@]\{\s*+(?:\\\s*+|\[\s*+)(['\"])([^'\"\n]{0,256})\1\s*+\]?+\s*+\}")
@@ -38,8 +39,20 @@ _KNOWN = (
     (re.compile(r"(?:require\(['\"](?:node:)?os['\"]\)|\bos)\.homedir\(\)|\bhomedir\(\)"), '"~"'),
     (re.compile(r"\bDir\.home\b|\bos\.UserHomeDir\(\)"), '"~"'),
     (re.compile(r"string\(os\.PathSeparator\)|\bpath\.sep\b|\bFile\.[Ss]eparator\b"), '"/"'),
-    (re.compile(r"\b__dirname\b|\bimport\.meta\.dirname\b|\b__DIR__\b"), '"."'),
+    (
+        re.compile(
+            r"\b(?:env::)?var(?:_os)?\(\"CARGO_MANIFEST_DIR\"\)(?:\.unwrap\(\)|\?|\.expect\(\"[^\"\n]{0,80}\"\))?"
+            r"|\benv!\(\"CARGO_MANIFEST_DIR\"\)"
+        ),
+        '"."',
+    ),
 )
+# The folder that a source lies in, and a place told from there.
+_OWN_FOLDER = re.compile(
+    r"\b__dirname\b|\bimport\.meta\.dirname\b|\b__DIR__\b|\b__dir__\b|\bFile\.dirname\(__FILE__\)"
+    r"|(?:\bpath\.)?\bdirname\(\s?(?:url\.)?fileURLToPath\(\s?import\.meta\.url\s?\)\s?\)"
+)
+_BESIDE_URL = re.compile(rf"\bnew\s+URL\(\s?({_LITERAL})\s?,\s?import\.meta\.url\s?\)")
 _FILE_URL = re.compile(
     r"\bnew\s+URL\(\s*(['\"`])file://(/[^'\"`\n]{1,512})\1\s*(?:,[^()\n]{0,80})?\)"
 )
@@ -57,6 +70,9 @@ _WRAPPED = re.compile(
     rf"\(\s*+({_LITERAL})\s*+\)"
 )
 _DOT_JOINED = re.compile(rf"({_LITERAL})\.(?:join|resolve)\(\s*+({_LITERAL})\s*+\)")
+_DOT_JOINED_ANY = re.compile(
+    rf"({_LITERAL})\.(?:join|resolve)\(\s*+&?([A-Za-z_][\w.()?]{{0,60}})\s*+\)"
+)
 _REPLACED = re.compile(
     rf"({_LITERAL})\.(?:replace|sub|gsub)(?:All)?\(\s*({_LITERAL})\s*,\s*({_LITERAL})\s*\)"
 )
@@ -67,6 +83,7 @@ _REVERSED = re.compile(
 # Ruby's and Perl's lists of words: ``%w[logs verifier]``, ``qw(a b)``.
 _WORDS = re.compile(r"\*?(?:%[wW]|\bqw)\s?([\[({<|/])([\w./ -]{1,256}+)[\])}>|/]")
 # Any function that is given packed text, in a program that unpacks it.
+_OWN_PLACE_SIGNS = re.compile(r"__[dD]|import\.meta|__FILE__")
 _UNPACKS = re.compile(r"base64|atob|unpack|decode64")
 _GIVEN_PACKED = re.compile(r"\b\w{1,24}\(\s*+(['\"`])([A-Za-z0-9+/]{8,512}={0,2})\1\s*+\)")
 _EACH = re.compile(_LITERAL)
@@ -87,8 +104,14 @@ _BEGUN = re.compile(r"(['\"`])([^'\"`\n$]{1,256}/)\1\s*+\+\s*+[A-Za-z_$][\w.$]{0
 _BEGUN_TEMPLATE = re.compile(r"`([^`\n$]{1,256}/)\$\{[^{}`\n]{1,80}\}([^`\n$]{0,64})`")
 
 
-def put_together(code: str) -> str:
-    """A program with the texts that it puts together written out."""
+def put_together(code: str, folder: str = ".") -> str:
+    """A program with the texts that it puts together written out.
+
+    :param folder: where the program lies, by what it is asked for its own place.
+    """
+    if _OWN_PLACE_SIGNS.search(code):
+        code = _BESIDE_URL.sub(lambda found: f"'{folder}/{found.group(1)[1:-1]}'", code)
+        code = _OWN_FOLDER.sub(lambda _: f"'{folder}'", code)
     code = _LINE_ENDS.sub("\n", _BLANKS.sub(" ", code))
     text = _GLUE.sub("", _INTERPOLATED.sub(r"\2", code))
     if len(text) > _MAX_INLINE:
@@ -104,6 +127,7 @@ def put_together(code: str) -> str:
         text = _FILE_URL.sub(r"'\2'", text)
         text = _WRAPPED.sub(r"\1", text)
         text = _DOT_JOINED.sub(_two, _JOINED.sub(_path, text))
+        text = _DOT_JOINED_ANY.sub(_one_below, text)
         text = _LIST_JOINED.sub(_list, text)
         text = _REPLACED.sub(_replaced, text)
         text = _REVERSED.sub(_reversed, text)
@@ -168,6 +192,12 @@ def _two(found: re.Match[str]) -> str:
     return f"'{other}'" if other.startswith("/") else f"'{one.rstrip('/')}/{other}'"
 
 
+def _one_below(found: re.Match[str]) -> str:
+    """Some file of a folder."""
+    folder = found.group(1)[1:-1]
+    return f"'{folder.rstrip('/')}/*'" if "/" in folder else found.group()
+
+
 def _list(found: re.Match[str]) -> str:
     between = (found.group(2) or "''")[1:-1]
     return "'" + between.join(one[1:-1] for one in _EACH.findall(found.group(1))) + "'"
@@ -192,7 +222,9 @@ def _with_constants(text: str) -> str:
     names = "|".join(re.escape(name) for name, value in known.items() if value)
     if not names:
         return text
-    argument = rf"(?<=[(\[:,+.\s])\$?({names})(?=\s{{0,8}}[,)+;]|\s{{0,8}}\.\s{{0,8}}['\"])"
+    argument = (
+        rf"(?<=[(\[:,+.\s])[$&]?({names})(?=\s{{0,8}}[,)+;]|\s{{0,8}}\.\s{{0,8}}(?:['\"]|join\())"
+    )
     text = re.sub(argument, lambda found: f"'{known[found.group(1)]}'", text)
     # ``${name}``, ``#{name}``, ``{name}`` as Rust and C# write it, and ``$name``.
     within = rf"[$#]?\{{({names})\}}|\$({names})(?![\w(\[{{])"

@@ -64,6 +64,10 @@ _MOVES = re.compile(
     r"|ln_s\w*)(?:Sync)?"
     r"\s*\(?\s*['\"`]([^'\"`\n]{1,4096})['\"`]\s*,\s*['\"`]([^'\"`\n]{1,4096})['\"`]"
 )
+_COPIES_TO = re.compile(
+    r"\b(?:rename|copyFile|cp|mv|symlink|link|copy|move)(?:Sync)?\s?\(\s?&?[A-Za-z_][\w.()?]{0,60}\s?,"
+    r"\s?&?['\"`]([^'\"`\n]{1,4096})['\"`]"
+)
 _READS = re.compile(
     r"(?:\b(?:readFile|readdir|createReadStream|file_get_contents|readTextFile|readlines|readLines"
     r"|read_to_string|ReadFile|ReadDir|opendir|scandir|readfile|fopen|file|require|include|source"
@@ -172,13 +176,16 @@ def take_in(rec: Recorder, state: State, source: str) -> None:
         rec.read(state, one)
 
 
-def build_and_run(rec: Recorder, state: State, source: str) -> None:
-    """What a source does when it is built, and when what comes out is run."""
+def build_and_run(rec: Recorder, state: State, source: str, folder: str) -> None:
+    """What a source does when it is built, and when what comes out is run.
+
+    :param folder: where it lies.
+    """
     from harness_adapters.gateway.guard.shell import run_shell
 
     for command in generated_by(source):
         run_shell(rec, state.fork(), command)
-    follow_other_code(rec, state.fork(), source)
+    follow_other_code(rec, state.fork(), source, folder=folder)
 
 
 def generated_by(source: str) -> list[str]:
@@ -186,16 +193,19 @@ def generated_by(source: str) -> list[str]:
     return _GENERATES.findall(source[:_MAX_TEXT])[:_MAX_COMMANDS]
 
 
-def follow_other_code(rec: Recorder, state: State, code: str, *, inner: bool = False) -> str | None:
+def follow_other_code(
+    rec: Recorder, state: State, code: str, *, inner: bool = False, folder: str = "."
+) -> str | None:
     """Record what a program in some other language does, as far as literals tell.
 
     :param inner: it stood encoded in another one.
+    :param folder: where it lies.
     :returns: what it prints, where it prints literals alone.
     """
     from harness_adapters.gateway.guard.shell import run_shell
 
     rec.unparsed(code)
-    text = put_together(code[:_MAX_TEXT])
+    text = put_together(code[:_MAX_TEXT], folder)
     for hidden in decoded(text) if not inner else ():
         follow_other_code(rec, state, hidden, inner=True)
     if _QUOTE.search(text):
@@ -229,6 +239,8 @@ def _follow_files(rec: Recorder, state: State, text: str) -> None:
     for source, target in _MOVES.findall(text):
         rec.read(state, source)
         rec.write(state, target)
+    for path in _COPIES_TO.findall(text):
+        rec.write(state, path)
     for path in _READS.findall(text):
         if "://" not in path:
             rec.read(state, path)

@@ -152,6 +152,8 @@ def _sought(node: ast.AST) -> Iterator[str]:
             near: list[ast.AST] = [left, *others]
         case ast.Call(func=func, args=args) if _last(func) in _TESTS:
             near = list(args)
+        case ast.comprehension(iter=ast.Tuple() | ast.List() | ast.Set() as listed):
+            near = [listed]  # ``any(s in name for s in ("KEY", "TOKEN"))``
         case _:
             return
     for one in near:

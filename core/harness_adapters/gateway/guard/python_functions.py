@@ -225,6 +225,7 @@ FUNCTIONS: dict[str, Callable[[State, list[Any]], Any]] = {
     "bz2.decompress": lambda _, a: unpacked(a[0]),
     "lzma.decompress": lambda _, a: unpacked(a[0]),
     "operator.add": lambda _, a: (a[0] + a[1])[:MAX_STRING],
-    "os.environ.get": lambda s, a: s.variables.get(a[0]),
-    "os.getenv": lambda s, a: s.variables.get(a[0]),
+    "os.environ.get": lambda s, a: s.variables.get(a[0], a[1] if len(a) > 1 else None),
+    "os.environ.setdefault": lambda s, a: s.variables.get(a[0], a[1]),
+    "os.getenv": lambda s, a: s.variables.get(a[0], a[1] if len(a) > 1 else None),
 }

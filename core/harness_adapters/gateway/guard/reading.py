@@ -90,7 +90,8 @@ def source_actions(ledger: Ledger, path: str, text: str) -> tuple[Action, ...]:
         else:
             own = text.partition("#[cfg(test)]")[0]  # not Rust's tests in the same file
             take_in(rec, State(ledger, cwd=posixpath.dirname(path)), own)
-            build_and_run(rec, State(ledger, cwd=ledger.policy.workdir), own)
+            inside = State(ledger, cwd=ledger.policy.workdir)
+            build_and_run(rec, inside, own, posixpath.dirname(path))
     except Unjudgeable:
         return ()
     return tuple(rec.actions)

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 from harness_adapters.gateway.guard.pipe import Pipe
-from harness_adapters.gateway.guard.programs.words import Handler, Words, operands, option_values
+from harness_adapters.gateway.guard.programs.words import (
+    Handler,
+    Words,
+    operands,
+    option_value,
+    option_values,
+)
 from harness_adapters.gateway.guard.prompts import follow_prompt
 from harness_adapters.gateway.guard.recorder import Recorder
 from harness_adapters.gateway.guard.state import State
@@ -24,6 +32,7 @@ _OWN_FILES = (
     ".cursorrules",
     ".github/copilot-instructions.md",
 )
+_BARE_FOLDER = re.compile(r"(?<![\w/.-])(tests|solution|logs/verifier)\b(?!\.\w)")
 _MOST_WORDS = 256
 _SHORTEST = 12  # characters of a word that may be a prompt
 
@@ -47,9 +56,14 @@ def _agent(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None
     # What it may edit stands beside the prompt.
     files = "\n".join(word for word in given if "." in word and " " not in word)
     prompts = [f"{prompt}\n{files}" if " " in prompt else prompt for prompt in prompts]
+    inner = state.fork()
+    if folder := option_value(words, "-C", "--cd", "--cwd", "--dir"):
+        inner.cwd = state.path(folder)
+        if inner.cwd == "/":  # ``what the files under tests and solution check``
+            prompts = [_BARE_FOLDER.sub(r"/\1", prompt) for prompt in prompts]
     for prompt in dict.fromkeys(prompts):
         if len(prompt) >= _SHORTEST and " " in prompt:
-            follow_prompt(rec, state.fork(), prompt)
+            follow_prompt(rec, inner.fork(), prompt)
 
 
 HANDLERS: dict[str, Handler] = dict.fromkeys(_AGENTS, _agent)

@@ -114,7 +114,7 @@ def _writers(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> No
 
 def _formatters(rec: Recorder, state: State, words: Words, pipe: Pipe | None) -> None:
     name = posixpath.basename(words[0])
-    changes = {"--diff", "-l", "-d", "--list-different"}.isdisjoint(words)
+    changes = "-w" in words or {"--diff", "-l", "-d", "--list-different"}.isdisjoint(words)
     changes = changes and not any(word.startswith("--check") for word in words)
     changes = changes and not (name == "isort" and "-c" in words)
     if name in _ASKED_TO_WRITE:
@@ -131,9 +131,11 @@ def _formatters(rec: Recorder, state: State, words: Words, pipe: Pipe | None) ->
             "-A",
         }
         changes = changes and not asked.isdisjoint(words)
-    for word in operands(words, ("--line-length", "-l", "-c", "--config")):
+    rule = name == "gofmt" and "-r" in words  # which changes what is said, not how it looks
+    for word in operands(words, ("--line-length", "-l", "-c", "--config", "-r" if rule else "")):
         if changes and word not in ("format", "check"):
-            rec.touch(state, word)
+            all_below = rule and not word.endswith(".go")
+            rec.touch(state, f"{word.rstrip('/')}/**" if all_below else word)
         elif looks_like_path(word):
             rec.read(state, word)
 
