@@ -1,8 +1,10 @@
-"""Here-documents taken out of a shell program before the grammar sees it.
+"""A shell program made ready for the grammar that we use.
 
-The grammar we use loses its way in what follows ``<<WORD`` on the same line, and bodies may be
-long. So each ``<<WORD`` becomes ``< WORD``, and its body is kept beside it; ``<<<`` becomes ``<``
-too, since the grammar does not take it after another redirect.
+It loses its way in what follows ``<<WORD`` on the same line, and bodies may be long. So each
+``<<WORD`` becomes ``< WORD``, and its body is kept beside it; ``<<<`` becomes ``<`` too, since the
+grammar does not take it after another redirect. It also takes ``/$a/$b/c`` for two words, and
+what stands between two substitutions in back quotes for one: they become ``/$a/${b}/c`` and
+``$(...)``.
 """
 
 from __future__ import annotations
@@ -16,14 +18,25 @@ from harness_adapters.gateway.guard.errors import (
     Unjudgeable,
 )
 
+# Amid a word: a variable that more of it follows; and one before an escape.
+_NAME = r"(?:[A-Za-z_]\w*+|\d)"
+_GOES_ON = r"(?=[^\s;&|<>()\"'`$}])"
+_VARIABLE = rf"\$(?:(?<=[^\s;&|<>(\\]\$)|(?<=\\\s\$)){_NAME}{_GOES_ON}|\${_NAME}(?=\\)"
 _COMMAND = re.compile(
     r"\\.|'[^']*+'?|\"|\$'(?:[^'\\]++|\\.)*+'?|\$\(\(|\(\(|\$\(|\$\{|`|<<<|<<"
-    r"|(?<![^\s;&|()])#[^\n]*|[()}\n]",
+    rf"|(?<![^\s;&|()])#[^\n]*|[()}}\n]|{_VARIABLE}",
     re.DOTALL,
 )
+# What any of that may begin with; a quote before it is one that ends a string.
+_GLUED = re.compile(
+    rf"\$(?:(?<=[^\s;&|<>(\\\"'`)]\$)|(?<=[^\s;&|<>(=][\"'`)]\$)){_NAME}{_GOES_ON}"
+    rf"|\${_NAME}\\|\\(?:(?<=[}})\"'`]\\)[^\n]|[ \t])"
+)
+_BACK_QUOTED = re.compile(r"`(?:[^`\\]|\\.){0,4096}+`", re.DOTALL)
 _QUOTED = re.compile(r"\\.|\"|\$\(\(|\$\(|\$\{|`", re.DOTALL)
 _WORD = re.compile(r"(-?)[ \t]*((?:\\.|'[^'\n]*'|\"[^\"\n]*\"|[^\s;&|<>()'\"\\`])+)")
 _UNQUOTE = re.compile(r"\\(.)|['\"]")
+_ENDS_PIECE = ("}", ")", '"', "'", "`")
 _TABS = re.compile(r"^\t+", re.MULTILINE)
 
 
@@ -52,11 +65,12 @@ class Taken:
 
 
 def take_out(program: str) -> Taken:
-    """Take the here-documents out; linear in the program's length.
+    """Take the here-documents out, and mend what the grammar would misread; linear in the
+    program's length.
 
     :raises Unjudgeable: too many of them on one line.
     """
-    if "<<" not in program:
+    if "<<" not in program and "`" not in program and _GLUED.search(program) is None:
         return Taken(program, {}, set(), [])
     out: list[str] = []
     length = 0
@@ -66,6 +80,8 @@ def take_out(program: str) -> Taken:
     strings: set[int] = set()
     pending: list[tuple[int, str, bool, bool]] = []
     modes = ["("]
+    piece = -1  # where a variable or an escape ends that became something else
+    turned: list[int] = []  # how deep back quotes are open that became ``$(``
     at = 0
 
     def emit(text: str, start: int, end: int) -> int:
@@ -96,6 +112,26 @@ def take_out(program: str) -> Taken:
             raw = word.group(2)
             delimiter = _UNQUOTE.sub(lambda m: m.group(1) or "", raw)
             pending.append((where, delimiter, raw != delimiter, bool(word.group(1))))
+        elif token[0] == "$" and token[1] not in "'({":
+            if mode in ("(", "`"):
+                emit(f"${{{token[1:]}}}", found.start(), at)
+                piece = at
+        elif token[0] == "\\" and turned[-1:] == [len(modes)] and token[1] in "`\\$":
+            emit(token[1], found.start(), at)  # what stands between back quotes is read twice
+        elif token[0] == "\\" and mode in ("(", "`"):
+            start = found.start()
+            ends = start == piece or program[start - 1 : start] in _ENDS_PIECE
+            if token != "\\\n" and (ends or token[1] in " \t"):
+                emit(f"'{token[1]}'" if token[1] != "'" else '"\'"', start, at)
+                piece = at
+        elif token == "`" and mode == "`" and turned[-1:] == [len(modes)]:
+            turned.pop()
+            modes.pop()
+            emit(")", found.start(), at)
+        elif token == "`" and mode != "`" and _BACK_QUOTED.match(program, found.start()):
+            modes.append("`")
+            turned.append(len(modes))
+            emit("$(", found.start(), at)
         elif token == "\n":
             if pending and mode in ("(", "`"):
                 start = at

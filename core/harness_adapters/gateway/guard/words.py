@@ -210,6 +210,8 @@ class Words:
         if not found:
             return _hidden(raw)
         sign, name, item, rest = found.groups()
+        if not (sign or item or rest):
+            return self._variable(name, quoted=quoted)
         if item in ("@", "*") or name in ("@", "*"):
             quoted = False  # as many words as there are elements
         if name not in self.state.variables:

@@ -1,0 +1,91 @@
+"""Words become what bash makes of them, however they are put together."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harness_adapters.gateway.guard.actions import RunCommand
+from harness_adapters.gateway.guard.ledger import Ledger
+from harness_adapters.gateway.guard.recorder import Recorder
+from harness_adapters.gateway.guard.shell import run_shell
+from harness_adapters.gateway.guard.state import State
+from harness_adapters.types import TaskPolicy
+
+GIVEN = "a=te; b=sts; d=q-1; "
+TOLD = "show() { printf '%s\\0' \"$@\"; }\n"
+
+PIECES = (
+    *("/", "x", "te", "-", "_k", "=", ":", ".", "@", "%", "+", "1", "/t", "^"),
+    *("$a", "$b", "$d", "${a}", "${b}", "${a%e}", "'te'", "'a b'", "'$a'", "'#'", "''"),
+    *('"te"', '"a $b"', '"${a}x"', '"$a/$b"', '"it\'s"', "$'te'", "$'\\x74'"),
+    *("$(echo te)", "$(echo $a)", "$(printf x)", "$(echo `echo te`)"),
+    *("`echo sts`", "`echo $a`", "`echo \\`echo sts\\``", '"`echo te`"'),
+    *("\\ ", "\\$", "\\/", "\\x"),
+)
+piece = st.sampled_from(PIECES)
+
+
+def _is_told(word: str) -> bool:
+    """Not a variable that nothing set, which keeps its name here, nor an operator of ``[[``."""
+    names = word.replace("$(", "").replace("${", "").replace("'$a'", "").split("$")[1:]
+    return "==" not in word and all(name[1:2] not in tuple("_1tsxabdek") for name in names)
+
+
+word = st.lists(piece, min_size=1, max_size=6).map("".join).filter(_is_told)
+shape = st.sampled_from(
+    [
+        "show {}",
+        "show {} {}",
+        'v={}; show "$v"',
+        'for i in {}; do show "$i"; done',
+        "if true; then show {}; fi",
+        'show "$(echo {})"',
+        "(show x{} 2>/dev/null)",
+        "f() {{ show {}; }}; f",
+    ]
+)
+
+
+def shown(program: str) -> list[str]:
+    rec = Recorder((0, len(program)))
+    run_shell(rec, State(Ledger(TaskPolicy(workdir="/app"))), GIVEN + program)
+    runs = [one.words for one in rec.actions if isinstance(one, RunCommand)]
+    return [word for words in runs if words[0] == "show" for word in words[1:]]
+
+
+def said_by_bash(program: str) -> list[str]:
+    done = subprocess.run(
+        ["bash", "-c", TOLD + GIVEN + program], capture_output=True, check=True, timeout=60
+    )
+    return done.stdout.decode().split("\0")[:-1]
+
+
+@settings(max_examples=150, deadline=None)
+@given(shape, st.lists(word, min_size=2, max_size=2))
+def test_words_are_what_bash_makes_of_them(shape: str, words: list[str]) -> None:
+    program = shape.format(*words)
+    assert shown(program) == said_by_bash(program)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "/$a$b/x",
+        "/$a/$b/x.py",
+        "x-$a/$b/y",
+        "/${a}/$b/$d/y",
+        "/`echo te`sts/x",
+        "x`echo a`y`echo b`z",
+        "$(echo /te)\\s\\t\\s/x",
+        "'/te'\\sts/x",
+        "/$a\\sts/x",
+        "\\ x$a",
+        "=$a/$b/c",
+    ],
+)
+def test_words_that_the_grammar_would_take_for_two(words: str) -> None:
+    assert shown(f"show {words}") == said_by_bash(f"show {words}")
