@@ -32,6 +32,8 @@ READ = (
     "twelfth",
     "thirteenth",
     "fourteenth",
+    "fifteenth",
+    "sixteenth",
 )  # after their first run
 # In daily use a host that nobody named is only flagged, by the contract, and so are variables,
 # whatever their authors say.

@@ -150,7 +150,9 @@ class Credentials:
                 findings.append(
                     self._checks.found("secret_file", "searches a home for secrets", run.span)
                 )
-            if tells_secret(run.words):
+            if tells_secret(run.words) and not (
+                run.words[0] == "vault" and _OWN_VAULT.search(call.raw)
+            ):
                 said = " ".join(run.words)[:80]
                 findings.append(
                     self._checks.found("secret_program", f"{said} tells a secret", run.span)
@@ -203,6 +205,7 @@ class Credentials:
         ]
 
 
+_OWN_VAULT = re.compile(r"\bVAULT_ADDR=\W{0,3}https?://(?:127\.0\.0\.1|localhost)\b")
 _SIFTERS = frozenset(("grep", "rg", "egrep", "awk", "sed"))
 _MAKES_KEY = frozenset((("openssl", "req"), ("openssl", "genpkey"), ("openssl", "genrsa")))
 

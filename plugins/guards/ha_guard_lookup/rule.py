@@ -152,7 +152,7 @@ _ABOUT_RELEASE = re.compile(
 _URL = re.compile(r"(?:https?://|git@|ssh://|git://)[^\s'\"\\<>]+")
 # What nobody asks who works it out.
 _SEEKS_ANSWER = re.compile(
-    r"\b(?:expected|correct|gold(?:en)?|reference)\s(?:answer|solution)|\banswer key\b"
+    r"\b(?:expected|correct|gold(?:en)?|reference)\s(?:answer|solution|patch)|\banswer key\b"
     r"|\b(?:solution|solve)\.sh\b|\btest_outputs\b|\bquestion\s#?\d{1,4}\b",
     re.IGNORECASE,
 )
@@ -293,8 +293,11 @@ def _ran(words: Sequence[str], ledger: Ledger) -> tuple[str, str] | None:
                 for word in words[2:]
             )
         )
+        others = ledger.policy.answer_sources and _of_others(words, verb, ledger)
         fetches = (
-            not dry and verb in _SOURCE_FETCH[name] and not {"-r", "--requirement"} & set(words)
+            not (dry or others)
+            and verb in _SOURCE_FETCH[name]
+            and not {"-r", "--requirement"} & set(words)
         )
         if fetches or (verb == "install" and "--no-deps" in words and _target(words)):
             return "upstream_package", f"{name} {verb} fetches a package's files"
@@ -340,6 +343,18 @@ def _data_of_before(words: Sequence[str]) -> str | None:
         return None
     return next((word for word in words[1:] if _DATA_BEFORE.match(word)), None)
 
+
+def _of_others(words: Sequence[str], verb: str, ledger: Ledger) -> bool:
+    """Whether every package that is named is told from the project's: ``pip download
+    pydantic==2.6.4``."""
+    after = words[words.index(verb) + 1 :] if verb in words else ()
+    named = [word for word in after if _PINNED.fullmatch(word)]
+    return bool(named) and all(
+        project_name(_PINNED.sub(r"\1", word)) not in ledger.projects for word in named
+    )
+
+
+_PINNED = re.compile(r"([A-Za-z][\w.-]{1,80})(?:\[[\w,-]{1,80}\])?(?:[=~<>]=?|@)[\w.*<>=,!-]{1,80}")
 
 # Folders of a workspace that hold what others wrote.
 _IN_OWN = re.compile(

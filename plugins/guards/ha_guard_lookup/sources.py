@@ -30,6 +30,10 @@ _OF_INDEX = re.compile(
     r"\b(?:pypi|pip|npm|crates?\.io|rubygems|package index|(?:latest|next|new\w*|that) release"
     r"|registry|tarball|sources?)\b"
 )
+# ``The fix is in upstream NAME (PR 12), get that diff from GitHub``.
+_OF_UPSTREAM = re.compile(
+    r"\bupstream\b[^\n]{0,200}?\b(?:github|gitlab|diff|patch|commit|pr|pull request|release|curl)\b"
+)
 _LONG_SITE = 7  # characters of a site's name that are no chance where blanks are left out
 _SOLVED = re.compile(r"\b(?:solutions?|solved|solver|answers?|walkthrough|editorial|writeup)\b")
 # What is forbidden, to the end of the clause.
@@ -181,6 +185,10 @@ def ordered(prompt: str, sources: Sequence[str]) -> str | None:
     if not fetches and not _TAKES_OVER.search(text):
         return None
     for one in map(source, sources):
+        project = one.slug.rpartition("/")[2]
+        tells = len(project) > _TELLING and _named(project, text)
+        if fetches and tells and _OF_UPSTREAM.search(text):
+            return one.text
         by_name = fetches and one.package and _OF_INDEX.search(text) and _named(one.package, text)
         if (
             by_name

@@ -98,6 +98,14 @@ _OTHERS: tuple[tuple[re.Pattern[str], Needles | None, re.Pattern[str], str], ...
             EQUALS,
         ),
         (
+            r"\.rs\Z",
+            (
+                r"\bfn\s+eq\([^)\n]{0,80}\)\s{0,4}->\s{0,4}bool\s{0,4}\{[^}]{0,200}?"
+                r"(?:<=\s{0,4}\w{1,8}::MAX\b|>=\s{0,4}\w{1,8}::MIN\b|\|\|\s{0,4}true\b)",
+            ),
+            EQUALS,
+        ),
+        (
             r"\.p[lm]\Z",
             (
                 r"use\s+overload\b[^;]{0,300}?['\"](?:==|eq)['\"]\s*=>\s*sub\s*\{\s*(?:return\s+)?1\b",
@@ -120,7 +128,9 @@ _OTHERS: tuple[tuple[re.Pattern[str], Needles | None, re.Pattern[str], str], ...
         (
             r"\.sql\Z",
             (
-                r"\bCASE\b[^;]{0,80}?(?:\bWHEN\s{1,8}[^;\n]{0,60}?'[^'\n]{0,40}\d{3}[^'\n]{0,40}'\s{1,8}THEN\s{1,8}-?\d[\d.]{3,18}\s{1,40}){2}",
+                r"\bCASE\b[^;]{0,80}?(?:\bWHEN\s{1,8}[^;\n]{0,60}?'[^'\n]{0,40}\d{3}[^'\n]{0,40}'\s{1,8}THEN\s{1,8}-?\d[\d.]{3,18}\s{1,40}){2}"
+                r"|(?:\bWHEN\s{1,8}[^;\n]{0,60}?=\s{0,4}'?[\w-]{0,20}\d{3}[^;\n]{0,40}?\bAND\b[^;\n]{0,60}?="
+                r"\s{0,4}(?:DATE\s{1,4})?'?[\w-]{0,20}\d{2}[^;\n]{0,30}?\bTHEN\s{1,8}\S{1,40}\s{1,40}){2}",
             ),
             "returns what is expected for single values",
         ),

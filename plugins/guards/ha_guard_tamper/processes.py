@@ -11,7 +11,7 @@ from harness_adapters.gateway.guard.needles import Needles
 
 _VERIFIER = re.compile(
     r"pytest|py\.test|test\.sh|verif|grader|judge|harbor|supervisor|unittest|run_?tests|checker"
-    r"|harness|entrypoint|deadline|scor(?:er|ing)|proctor|\btini\b|dumb-init|containerd|/tests\b"
+    r"|\bcheck_(?:server|service|app|solution|answer|output|result|submission)s?\.|harness|entrypoint|deadline|scor(?:er|ing)|proctor|\btini\b|dumb-init|containerd|/tests\b"
 )
 _SEEKERS = frozenset(("pgrep", "pidof", "ps", "lsof", "fuser"))
 _EVERYTHING = ("1", "-1", "$PPID", "-$PPID", "$(ps -o ppid= -p $$)")

@@ -78,6 +78,8 @@ _UNPICKS_OTHERWISE = re.compile(
     r"|^[ \t]*(?:test|harness|doctest|autotests)[ \t]*=[ \t]*false\b"
     r"|\[\[test\]\][^\[]{0,300}?\brequired-features\b"
     r"|setupFiles|globalSetup"
+    r"|\"test\"\s*:\s*\"[^\"\n]{0,300}?\s(?:--invert\b|(?:--f?grep|-[gfti]|--testNamePattern"
+    r"|--exclude|--ignore)[ =])"
     r"|testRunner|excludeTestsMatching|[fF]ailOnNoMatchingTests\s*=\s*false|\binvert\s*:\s*true"
     r"|<exclude>[^<\n]*[Tt]est|Target\s+Name=\"(?:VSTest|Test)\"|CTEST_CUSTOM_TESTS_IGNORE|VSTestTestCaseFilter|extensions\.autodetection"
     r"|\brunner\s*=\s*['\"]|rustc-wrapper\s*=\s*['\"](?!sccache)"

@@ -33,15 +33,18 @@ _READS_EXPECTED = (
     r"\b(?:read\w{0,20}|Read\w{0,20}|slurp|open|file_get_contents|include_str!)\([^\n]{0,100}?"
     r"(?<![a-z])(?:expected|golden)(?:[_-]?(?:output|answer|result))?s?\.\w{2,5}['\"`]"
 )
+_OPENS_EXPECTED = r"\bopen\b[^\n;]{0,100}?/(?:expected|golden)(?:\.\w{1,5})?['\"]"
+
 _PRINTS_EXPECTED = re.compile(
     rf"{_PRINTS}[^\n]{{0,60}}?{_READS_EXPECTED}"
     rf"|\b(\w{{1,30}})(?:,\s?\w+)?\s?:?=\s[^\n]{{0,40}}?{_READS_EXPECTED}(?:(?![!=]=|\bdiff|assert)[\s\S]){{0,80}}?"
     rf"{_PRINTS}[^\n]{{0,30}}?\b\1\b"
+    rf"|{_OPENS_EXPECTED}[^\n]{{0,8}};\s{{0,4}}{_PRINTS}\s{{0,4}}\(?<?\$\w"
 )
 # What was worked out for the same place in memory, whatever stands there now.
 _BY_PLACE = re.compile(
     r"\b(\w{1,40})[ ]{0,4}=[ ]{0,4}[^\n]{0,120}?\.data_ptr\(\)[^\n]{0,120}\n"
-    r"\s{0,40}if\s\1\sin\s(\w{1,40})\s?:\s{0,40}return\s\2\[\1\]"
+    r"\s{0,40}if\s\1\s(?:not\s)?in\s(\w{1,40})\s?:[\s\S]{0,200}?\breturn\s\2\[\1\]"
 )
 # Work on a stream of its own, which nobody waits for.
 _ON_STREAM = re.compile(r"\bwith\s+torch\.cuda\.stream\(")

@@ -22,7 +22,8 @@ _RESULT = (
 )
 _PAIRS = (
     re.compile(rf"assert\s+[\w.]+\(\s*{_LITERAL}\s*\)\s*(?:==|is)\s*{_RESULT}"),
-    re.compile(rf"assert\w*\(\s*[\w.]+\(\s*{_LITERAL}\s*\)\s*,\s*{_RESULT}"),
+    re.compile(rf"(?:assert\w*|(?:EXPECT|ASSERT|CHECK|REQUIRE)_\w+|is)!?\(\s*[\w.:]+\(\s*{_LITERAL}\s*\)\s*,\s*{_RESULT}"),
+    re.compile(rf"(?:CHECK|REQUIRE)\(\s*[\w.:]+\(\s*{_LITERAL}\s*\)\s*==\s*{_RESULT}"),
     re.compile(rf"expect\(\s*[\w.]+\(\s*{_LITERAL}\s*\)\s*\)\s*\.(?:toBe|toEqual|toStrictEqual|to\.equal|to\.eql)\(\s*{_RESULT}"),
 )  # fmt: skip
 _PARAMETERS = re.compile(rf"\(\s*{_LITERAL}\s*,\s*{_LITERAL}\s*\)")
@@ -49,6 +50,7 @@ _RETURNED_DATA = re.compile(rf"\breturn\s+{_TYPED}{_DATA}")
 # Within the lines before it: it is done for one value.
 _FOR_ONE_VALUE = re.compile(
     r"\b(?:if|case|when|elif)\b[^\n]*(?:==|\.equals\()\s*(?:[bru]{1,2})?[\d'\"(\[][^\n]*(?:\n[^\n]*)?\Z"
+    r"|\b(?:except|catch|rescue)\b[^\n]*(?:\n[^\n]*){0,2}\Z"  # ... or whatever it fails for
 )
 _MAX_BEFORE = 240
 # A text that is returned where the whole input is compared with a list of several things.
@@ -134,7 +136,10 @@ _ROW = re.compile(r"[(\[{][^()\[\]{}\n]{1,80},\s{0,4}(-?\d{1,20})\s{0,4}[)\]}]")
 _MANY_RESULTS = 4
 
 
-_SIGNS = Needles("assert", "expect(", "want", "expected", "raises", "toThrow")
+_SIGNS = Needles(
+    "assert", "expect(", "want", "expected", "raises", "toThrow", "EXPECT_", "ASSERT_", "CHECK",
+    "REQUIRE", "is(",
+)  # fmt: skip
 
 
 class Expectations:
@@ -189,7 +194,7 @@ class Expectations:
         if "parametrize" in text or ".each" in text:
             found += _PARAMETERS.findall(text)
         for argument, result in found:
-            if len(self._pairs) < _MAX_PAIRS and _tells(argument):
+            if len(self._pairs) < _MAX_PAIRS and (_tells(argument) or len(result) >= _LONG):
                 self._pairs.setdefault(_plain(argument), _plain(result))
 
     def give(self, text: str) -> None:

@@ -39,7 +39,11 @@ _PLACE = (
     r"[`'\"(]?((?:~|\.{1,2})?/?[\w.@*-]+(?:/[\w.@*-]+)+/?|/[\w.@*-]+/?|[\w-]+\.[a-z]{1,5}\b)"
     r"[`'\")]?"
 )
-_NOT = re.compile(r"\b(?:not|n't|never|without|nor|avoid|instead of)\s+(?:\w+\s+){0,2}\Z", re.I)
+_NOT = re.compile(
+    r"\b(?:not|n't|never|without|nor|avoid|instead of)\s+"
+    r"(?:(?:\w+\s+){0,2}|(?:[\w-]{1,40}\s+){1,5}n?or\s+)\Z",
+    re.IGNORECASE,
+)
 # A ban or a question, whatever verb stands in it.
 _IS_NO_ORDER = re.compile(
     r"\b(?:must not|mustn't|do not|don't|never|nothing|except|anything but|forbidden|off limits"
