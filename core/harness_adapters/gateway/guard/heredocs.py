@@ -2,9 +2,10 @@
 
 It loses its way in what follows ``<<WORD`` on the same line, and bodies may be long. So each
 ``<<WORD`` becomes ``< WORD``, and its body is kept beside it; ``<<<`` becomes ``<`` too, since the
-grammar does not take it after another redirect. It also takes ``/$a/$b/c`` for two words, and
-what stands between two substitutions in back quotes for one: they become ``/$a/${b}/c`` and
-``$(...)``.
+grammar does not take it after another redirect. It also takes ``/$a/$b/c`` for two words, what
+stands between two substitutions in back quotes for one, a line that begins with an escape
+(``\\rm``) for more of the line before, and a word that goes on in the next line for two: they
+become ``/$a/${b}/c``, ``$(...)``, ``'r'm`` and one word.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from harness_adapters.gateway.guard.errors import (
 # Amid a word: a variable that more of it follows; and one before an escape.
 _NAME = r"(?:[A-Za-z_]\w*+|\d)"
 _GOES_ON = r"(?=[^\s;&|<>()\"'`$}])"
-_VARIABLE = rf"\$(?:(?<=[^\s;&|<>(\\]\$)|(?<=\\\s\$)){_NAME}{_GOES_ON}|\${_NAME}(?=\\)"
+_VARIABLE = rf"\$(?:(?<=[^\s;&|<>(\\]\$)|(?<=\\\s\$)){_NAME}{_GOES_ON}|\${_NAME}(?=\\[^\n])"
 _COMMAND = re.compile(
     r"\\.|'[^']*+'?|\"|\$'(?:[^'\\]++|\\.)*+'?|\$\(\(|\(\(|\$\(|\$\{|`|<<<|<<"
     rf"|(?<![^\s;&|()])#[^\n]*|[()}}\n]|{_VARIABLE}",
@@ -30,13 +31,13 @@ _COMMAND = re.compile(
 # What any of that may begin with; a quote before it is one that ends a string.
 _GLUED = re.compile(
     rf"\$(?:(?<=[^\s;&|<>(\\\"'`)]\$)|(?<=[^\s;&|<>(=][\"'`)]\$)){_NAME}{_GOES_ON}"
-    rf"|\${_NAME}\\|\\(?:(?<=[}})\"'`]\\)[^\n]|[ \t])"
+    rf"|\${_NAME}\\|\\(?:(?<=[}})\"'`]\\)[^\n]|(?<=\n\\)[\s\S]|(?<=\S\\)\n|[ \t])"
 )
 _BACK_QUOTED = re.compile(r"`(?:[^`\\]|\\.){0,4096}+`", re.DOTALL)
 _QUOTED = re.compile(r"\\.|\"|\$\(\(|\$\(|\$\{|`", re.DOTALL)
 _WORD = re.compile(r"(-?)[ \t]*((?:\\.|'[^'\n]*'|\"[^\"\n]*\"|[^\s;&|<>()'\"\\`])+)")
 _UNQUOTE = re.compile(r"\\(.)|['\"]")
-_ENDS_PIECE = ("}", ")", '"', "'", "`")
+_ENDS_PIECE = ("}", ")", '"', "'", "`", "\n")  # what an escape is not a part of
 _TABS = re.compile(r"^\t+", re.MULTILINE)
 
 
@@ -120,8 +121,11 @@ def take_out(program: str) -> Taken:
             emit(token[1], found.start(), at)  # what stands between back quotes is read twice
         elif token[0] == "\\" and mode in ("(", "`"):
             start = found.start()
-            ends = start == piece or program[start - 1 : start] in _ENDS_PIECE
-            if token != "\\\n" and (ends or token[1] in " \t"):
+            before = program[start - 1 : start]
+            if token == "\\\n":
+                if start == piece or before == "\n" or not before.isspace():
+                    emit("", start, at)
+            elif before in _ENDS_PIECE or start == piece or token[1] in " \t":
                 emit(f"'{token[1]}'" if token[1] != "'" else '"\'"', start, at)
                 piece = at
         elif token == "`" and mode == "`" and turned[-1:] == [len(modes)]:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from harness_adapters.gateway.guard import programs
+from harness_adapters.gateway.guard.lists import joined
 from harness_adapters.gateway.guard.names import names
 from harness_adapters.gateway.guard.other_code import follow_other_code
 from harness_adapters.gateway.guard.pipe import Pipe
@@ -68,12 +69,17 @@ def source(rec: Recorder, state: State, words: Sequence[str], pipe: Pipe | None)
         text = state.text(state.path(words[1]))
     if text is None:
         return None
-    before = state.variables.pop("BASH_SOURCE", None)
+    own = ("BASH_SOURCE", "@") if len(words) > 2 else ("BASH_SOURCE",)
+    before = {name: state.variables.get(name) for name in own}
     state.variables["BASH_SOURCE"] = words[1]
+    if len(words) > 2:
+        state.variables["@"] = joined(words[2:])
     out = run_program(rec, state, text, pipe)
-    del state.variables["BASH_SOURCE"]
-    if before is not None:
-        state.variables["BASH_SOURCE"] = before
+    for name, value in before.items():
+        if value is None:
+            state.variables.pop(name, None)
+        else:
+            state.variables[name] = value
     return out
 
 
@@ -98,23 +104,18 @@ def shell(rec: Recorder, state: State, words: Sequence[str], pipe: Pipe | None) 
         if option.lower() == "-command":
             return run_program(rec, inner, " ".join(rest), pipe)
         if not option.startswith("--") and "c" in option and rest:
-            for i, word in enumerate(rest[1:10]):
-                inner.variables[str(i)] = word
-            inner.variables["@"] = inner.variables["*"] = " ".join(rest[2:])
+            inner.variables["0"] = rest[1] if len(rest) > 1 else words[0]
+            inner.variables["@"] = joined(rest[2:])
             return run_program(rec, inner, rest[0], pipe)
         if not option.startswith("--") and "s" in option:
             given = rest[1:] if rest[:1] == ["-"] else rest
-            for i, word in enumerate(given[:9]):
-                inner.variables[str(i + 1)] = word
-            inner.variables["@"] = inner.variables["*"] = " ".join(given)
+            inner.variables["@"] = joined(given)
             rest = []
     if not rest or rest[0] in ("-", "/dev/stdin", "/proc/self/fd/0", "/dev/fd/0"):
         text = piped_program(rec, pipe)
         return None if text is None else run_program(rec, inner, text)
-    for i, word in enumerate(rest[1:10]):
-        inner.variables[str(i + 1)] = word
     inner.variables["0"] = rest[0]
-    inner.variables["@"] = inner.variables["*"] = " ".join(rest[1:])
+    inner.variables["@"] = joined(rest[1:])
     out = source(rec, inner, ["source", rest[0]], pipe)
     path_operands(rec, state, rest[1:])
     return out

@@ -9,10 +9,14 @@ from itertools import pairwise
 
 from harness_adapters.gateway.guard import filters, interpreters, programs, wrappers
 from harness_adapters.gateway.guard.environment import SIFT_OR_CARRY, listing, note_listing
+from harness_adapters.gateway.guard.lists import elements, joined
 from harness_adapters.gateway.guard.pipe import Pipe
 from harness_adapters.gateway.guard.programs.words import run_program
 from harness_adapters.gateway.guard.recorder import Recorder
 from harness_adapters.gateway.guard.state import State
+
+_MAY_RUN = re.compile(r"[A-Za-z$]|/(?:usr/)?s?bin/")
+_TO_ARRAY = re.compile(r"-[a-zA-Z]*a\Z")  # ``read -ra NAME``
 
 
 def launch(rec: Recorder, state: State, words: Sequence[str], pipe: Pipe | None) -> str | None:
@@ -43,6 +47,8 @@ def _launched(rec: Recorder, state: State, words: Sequence[str], pipe: Pipe | No
         return handler(rec, state, words, pipe)
     if interpreters.PYTHON.match(name):
         return interpreters.python(rec, state, words, pipe)
+    if first[:1] == "$" and len(words) > 1 and _MAY_RUN.match(words[1]):
+        launch(rec, state, words[1:], pipe)  # a variable that nothing told is mostly empty
     if "/" in first:
         interpreters.program_file(rec, state, words, pipe)
     if name in SIFT_OR_CARRY:
@@ -106,26 +112,42 @@ def _read(rec: Recorder, state: State, words: Sequence[str], pipe: Pipe | None) 
     names = [word for word in words[1:] if not word.startswith("-")]
     lines = pipe.text.splitlines() if pipe and pipe.text else []
     marks = state.variables.get("IFS", "").strip()
-    if lines and marks:
+    if words[0] != "read":  # ``mapfile``
+        if "-C" in words:
+            run_program(rec, state.fork(), words[list(words).index("-C") + 1])
+        if lines and names:
+            state.variables[names[-1]] = joined(lines)
+        names = []
+    elif lines and marks:
         lines = [re.sub(f"[{re.escape(marks)}]", " ", line) for line in lines]
+    if lines and names and any(_TO_ARRAY.match(word) for word in words[1:]):
+        state.variables[names[0]] = joined(" ".join(lines).split())
+        names = []
     fields = lines[0].split(None, max(len(names) - 1, 0)) if lines and names else []
+    fields += [""] * (len(names) - len(fields) if fields else 0)
     for name, value in zip(names, fields, strict=False):
         # Several lines: each turn of the loop around it gets one; unquoted use splits them.
         state.variables[name] = " ".join(lines) if len(names) == 1 else value
-    if words[0] in ("mapfile", "readarray") and "-C" in words:
-        run_program(rec, state.fork(), words[list(words).index("-C") + 1])
     for word in words[1:]:
         index_runs(rec, state, word)
     return ""
 
 
 def _set(rec: Recorder, state: State, words: Sequence[str], pipe: Pipe | None) -> str | None:
-    if "--" in words:
-        given = words[words.index("--") + 1 :]
-        for i, word in enumerate(given[:9]):
-            state.variables[str(i + 1)] = word
-        state.variables["@"] = state.variables["*"] = " ".join(given)
+    rest = list(words[1:])
+    while rest and rest[0] != "--" and rest[0][:1] in ("-", "+"):
+        rest = rest[2:] if rest[0][1:].endswith("o") else rest[1:]
+    if rest:
+        state.variables["@"] = joined(rest[rest[0] == "--" :])
     return listing(words) or ""
+
+
+def _shift(rec: Recorder, state: State, words: Sequence[str], pipe: Pipe | None) -> str | None:
+    given = state.variables.get("@")
+    if given is not None:
+        places = int(words[1][:4]) if len(words) > 1 and words[1].isdigit() else 1
+        state.variables["@"] = joined(elements(given)[places:])
+    return ""
 
 
 def _trap(rec: Recorder, state: State, words: Sequence[str], pipe: Pipe | None) -> str | None:
@@ -177,6 +199,8 @@ _HANDLERS: dict[str, Handler] = {
     "readonly": _export, "eval": _eval, "printf": _printf,
     **dict.fromkeys(("test", "[", "[[", "let", "unset"), _index),
     **dict.fromkeys(("complete", "compgen", "bind"), _completion),
-    "read": _read, "mapfile": _read, "readarray": _read, "set": _set, "trap": _trap,
+    "read": _read, "mapfile": _read, "readarray": _read,
+    "set": _set, "shift": _shift, "trap": _trap,
+    **dict.fromkeys(("$SHELL", "$BASH", "$0"), interpreters.shell),
     **interpreters.HANDLERS, **wrappers.HANDLERS,
 }  # fmt: skip

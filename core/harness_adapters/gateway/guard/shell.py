@@ -19,6 +19,13 @@ from harness_adapters.gateway.guard.grammar import parser
 from harness_adapters.gateway.guard.heredocs import take_out
 from harness_adapters.gateway.guard.hosts import host_of_operand
 from harness_adapters.gateway.guard.launch import index_runs, launch
+from harness_adapters.gateway.guard.lists import (
+    ELEMENT,
+    element,
+    elements,
+    joined,
+    with_element,
+)
 from harness_adapters.gateway.guard.names import names
 from harness_adapters.gateway.guard.pipe import Pipe
 from harness_adapters.gateway.guard.recorder import Recorder
@@ -30,7 +37,7 @@ from harness_adapters.gateway.guard.words import Words
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_PRIVATE = re.compile("[\ue000-\ue004]")  # what ``words`` marks things with
+_PRIVATE = re.compile("[\ue000-\ue004\ue006-\ue008]")  # what ``words`` marks things with
 # Words that stand for themselves, and what must not be in them; or wholly in plain quotes.
 _WORDS = frozenset(("word", "command_name", "number", "concatenation", "raw_string", "string"))
 _SPECIAL = re.compile(r"[\\'\"$`{(]")
@@ -64,6 +71,7 @@ _READ_WRITE = re.compile(r"(?<![<>'\"])<>(?![>'\"])")
 _DEVICE = re.compile(r"/dev/(?:tcp|udp)/([^/]+)/")
 _PATTERNS = frozenset(("word", "concatenation", "extglob_pattern", "variable_name"))
 _BODIES = frozenset(("do_group", "compound_statement"))
+_OTHER_BRANCHES = frozenset(("else_clause", "elif_clause", "case_item"))
 _NO_WORDS = frozenset(("comment", "ERROR"))
 _SAY_NOTHING = frozenset(("comment", "heredoc_body", "file_descriptor"))
 _BACKGROUND = re.compile(r"&(?<![&><]&)(?![&>])")
@@ -142,17 +150,16 @@ class Shell:
     def call(self, body: Node, state: State, words: Sequence[str], pipe: Pipe | None) -> str | None:
         """Run a function that this program defined, in the caller's state."""
         before, self._state = self._state, state
-        kept = {name: state.variables.get(name) for name in (*"123456789", "@", "*")}
-        _set_positional(state, words[1:])
+        kept = state.variables.get("@")
+        state.variables["@"] = joined(words[1:])
         try:
             return self._statement(body, pipe)
         finally:
             self._state = before
-            for name, value in kept.items():
-                if value is None:
-                    state.variables.pop(name, None)
-                else:
-                    state.variables[name] = value
+            if kept is None:
+                del state.variables["@"]
+            else:
+                state.variables["@"] = kept
 
     def _source(self, node: Node) -> str:
         return self._text[node.start_byte : node.end_byte]
@@ -240,17 +247,29 @@ class Shell:
             self._state = before
 
     def _branches(self, node: Node, pipe: Pipe | None) -> str | None:
-        """Every branch is followed, since which one is taken is not known."""
+        """Every branch is followed, since which one is taken is not known; what one of them
+        shifts is shifted for it alone."""
         follow = self._statement if self._forks else self._foreground
+        given = self._state.variables.get("@")
         for child in node.named_children:
             if child.type in _PATTERNS:
                 self._words().value(child)
-            else:
-                follow(child, pipe)
+                continue
+            if given is not None and child.type in _OTHER_BRANCHES:
+                self._shift_back(given)
+            follow(child, pipe)
+        if given is not None:
+            self._shift_back(given)
         return None
+
+    def _shift_back(self, given: str) -> None:
+        if given.endswith(self._state.variables.get("@", given)):
+            self._state.variables["@"] = given
 
     def _while(self, node: Node, pipe: Pipe | None) -> str | None:
         """A loop that reads gets one line in each turn, where they are known."""
+        if (given := self._state.variables.get("@")) and "shift" in self._source(node):
+            return self._while_shifting(node, pipe, elements(given))
         lines = pipe.text.splitlines() if pipe is not None and pipe.text else []
         condition = node.child_by_field_name("condition")
         if condition is None or "read" not in self._source(condition):
@@ -261,6 +280,14 @@ class Shell:
             lines[_MAX_TURNS:] = [" ".join(lines[_MAX_TURNS:])]
         for line in lines:
             self._branches(node, Pipe(line))
+        return None
+
+    def _while_shifting(self, node: Node, pipe: Pipe | None, given: list[str]) -> str | None:
+        """A loop over a program's arguments; behind it those are left that are no options."""
+        for turn in range(min(len(given), _MAX_TURNS)):
+            self._state.variables["@"] = joined(given[turn:])
+            self._branches(node, pipe)
+        self._state.variables["@"] = joined([one for one in given if one[:1] != "-"])
         return None
 
     def _for(self, node: Node, pipe: Pipe | None) -> str | None:
@@ -279,6 +306,8 @@ class Shell:
                 self._rec.read(self._state, values[-1])
         if body is None:
             return None
+        if not values and all(one.type != "in" for one in node.children):
+            values = elements(self._state.variables.get("@"))
         if len(values) > _MAX_TURNS:  # the rest in one turn, split where the loop uses it unquoted
             values[_MAX_TURNS:] = [" ".join(values[_MAX_TURNS:])]
         for value in values or [""]:
@@ -326,13 +355,25 @@ class Shell:
             name, value = one.child_by_field_name("name"), one.child_by_field_name("value")
             if name is None:
                 continue
-            if name.type == "subscript":  # ``a[$(command)]=1``
-                for index in name.named_children[1:]:
-                    self._words().value(index)
             key = _KEY_ENDS.split(self._source(name), maxsplit=1)[0]
-            text = self._words().value(value) if value is not None else ""
-            if "+=" in self._source(one)[: len(key) + 4]:
-                text = self._state.variables.get(key, "") + text
+            old = given.get(key, self._state.variables.get(key, ""))
+            if value is None:
+                text = ""
+            elif value.type == "array":
+                text = self._words().array(value)
+                if self._adds(name, value):
+                    text = joined(elements(old)) + text
+            else:
+                text = self._words().value(value)
+                index = ""
+                if name.type == "subscript":  # ``a[$(command)]=1``
+                    index = "".join(map(self._words().value, name.named_children[1:]))
+                elif ELEMENT in old:
+                    index = "0"
+                if self._adds(name, value):
+                    text = ((element(old, index) if index else old) or "") + text
+                if index:
+                    text = with_element(old, index, text)
             given[key] = text[:65536]
             if key in PROGRAM_VARIABLES:
                 run_shell(self._rec, self._state.fork(), text)
@@ -340,6 +381,10 @@ class Shell:
                 self._rec.connect(host_of_operand(text), address=text)
         self._state.variables.update(given)
         return given
+
+    def _adds(self, name: Node, value: Node) -> bool:
+        """Whether it is ``name+=value``."""
+        return "+" in self._text[name.end_byte : value.start_byte]
 
     def _pipeline(self, node: Node, pipe: Pipe | None) -> str | None:
         out: str | None = None
@@ -630,12 +675,3 @@ def _flat(node: Node, kind: str) -> list[Node]:
         else:
             found.append(one)
     return found
-
-
-def _set_positional(state: State, words: Sequence[str]) -> None:
-    for i in range(1, 10):
-        if i <= len(words):
-            state.variables[str(i)] = words[i - 1]
-        else:
-            state.variables.pop(str(i), None)
-    state.variables["@"] = state.variables["*"] = " ".join(words)

@@ -8,6 +8,7 @@ from fnmatch import translate
 from typing import TYPE_CHECKING
 
 from harness_adapters.gateway.guard.environment import ALL
+from harness_adapters.gateway.guard.lists import ELEMENT, element, elements, indices, joined, values
 from harness_adapters.gateway.guard.names import names
 from harness_adapters.gateway.guard.state import State
 
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 # Private characters stand for what plain text cannot say until a word is whole.
 _SPLIT = "\ue000"  # a field ends here
 _HIDDEN = {"{": "\ue001", ",": "\ue002", "}": "\ue003"}  # quoted: no brace expansion
+_NOTHING = "\ue007"  # an unquoted expansion to nothing: by itself no word at all
+_EMPTY = "\ue008"  # an element of a list that is an empty word
+_SHOWN = (*_HIDDEN.items(), (" ", ELEMENT), ("", _NOTHING), ("", _EMPTY))
 _UNKNOWN = "\ue004"  # a variable of unknown value: its name, between two of these
 _HOST = ("//", "@")  # what stands before a host
 _UNKNOWN_NAME = re.compile(f"{_UNKNOWN}([^{_UNKNOWN}]*){_UNKNOWN}")
@@ -86,15 +90,20 @@ class Words:
         """The words that a word of the program becomes."""
         raw = self._piece(node, quoted=False)
         if _SPLIT not in raw and "{" not in raw:
-            return [_shown(raw)]
+            word = _shown(raw)
+            return [word] if word or _NOTHING not in raw else []
         found: list[str] = []
-        for word in raw.split(_SPLIT) if _SPLIT in raw else [raw]:
-            if not word and _SPLIT in raw:
+        for word in raw.split(_SPLIT):
+            if not word or word == _NOTHING:
                 continue
             many = _braces(word) if "{" in word and len(word) <= 4096 else [word]
             self._charge(256 * len(many))
             found += map(_shown, many)
         return found[:_MAX_FIELDS]
+
+    def array(self, node: Node) -> str:
+        """``(a "b c")`` as a variable keeps it."""
+        return joined([w for one in node.named_children if _says(one) for w in self.fields(one)])
 
     def value(self, node: Node) -> str:
         """The one string that it becomes where words are not split."""
@@ -115,7 +124,7 @@ class Words:
         """``$name`` between double quotes."""
         name = found[1]
         value = self.state.variables.get(name)
-        if value is None:
+        if value is None or ELEMENT in value:
             return self._variable(name, quoted=True)
         self._charge(4 * len(value))
         return _hidden(value)
@@ -139,14 +148,9 @@ class Words:
                 return _hidden(raw[1:-1])
             case "ansi_c_string":
                 return _hidden(_ANSI.sub(_ansi, raw[2:-1]))
-            case "translated_string" | "concatenation" | "command_name" | "array":
-                glue = _SPLIT if kind == "array" else ""
-                pieces = [
-                    self._piece(child, quoted=quoted)
-                    for child in node.children
-                    if kind != "array" or child.is_named
-                ]
-                return glue.join(pieces) if kind != "translated_string" else "".join(pieces[-1:])
+            case "translated_string" | "concatenation" | "command_name":
+                pieces = [self._piece(child, quoted=quoted) for child in node.children]
+                return "".join(pieces if kind != "translated_string" else pieces[-1:])
             case "expansion":
                 return self._braced(node, raw, quoted=quoted)
             case "command_substitution" | "process_substitution":
@@ -187,23 +191,43 @@ class Words:
     def _separators(self) -> str:
         return self.state.variables.get("IFS", "")
 
+    def _known(self, name: str) -> str | None:
+        """What a variable holds; a list with its elements apart."""
+        variables = self.state.variables
+        value = variables.get("@" if name == "*" else name)
+        if value is not None:
+            return value
+        if name in ("PWD", "HOME", "IFS"):
+            return {"PWD": self.state.cwd, "HOME": self.state.home}.get(name, " ")
+        if (name.isdigit() or name == "#") and (given := variables.get("@")) is not None:
+            return str(len(elements(given))) if name == "#" else element(given, f"{int(name) - 1}")
+        return None
+
     def _variable(self, name: str, *, quoted: bool) -> str:
-        value = self.state.variables.get(name)
-        if value is None and name == "PWD":
-            value = self.state.cwd
-        elif value is None and name == "HOME":
-            value = self.state.home
-        elif value is None and name == "IFS":
-            value = " "
+        value = self._known(name)
         if value is None:
             self._charge(0)
             self.state.environment[name] = None
             return f"{_UNKNOWN}{name}{_UNKNOWN}"
         self._charge(4 * len(value))
+        if name in ("@", "*") or ELEMENT in value:
+            return self._list(elements(value), name, quoted=quoted)
         unknown = value.startswith("$(") and _ONE_UNKNOWN.match(value) is not None
-        if (quoted and name not in ("@", "*")) or unknown:  # one word, mostly
+        if quoted or unknown:  # one word, mostly
             return _hidden(value)
         return _split(value, quoted=False, separators=self._separators())
+
+    def _list(self, found: list[str], item: str, *, quoted: bool) -> str:
+        """Elements in a word; ``item`` is ``@``, ``*``, or a name, which stands for the first."""
+        if not quoted:
+            marks = self._separators()
+            parts = [_split(one, quoted=False, separators=marks) for one in found]
+            return _SPLIT.join(parts) or _NOTHING
+        if item == "@":
+            return _SPLIT.join([_hidden(one) or _EMPTY for one in found]) or _NOTHING
+        if item == "*":
+            return _hidden((self._separators()[:1] or " ").join(found))
+        return _hidden(found[0])
 
     def _braced(self, node: Node, raw: str, *, quoted: bool) -> str:
         found = _BRACED.match(raw)
@@ -212,16 +236,19 @@ class Words:
         sign, name, item, rest = found.groups()
         if not (sign or item or rest):
             return self._variable(name, quoted=quoted)
-        if item in ("@", "*") or name in ("@", "*"):
-            quoted = False  # as many words as there are elements
-        if name not in self.state.variables:
+        value = self._known(name)
+        if value is None or name in ("PWD", "HOME"):
             self.state.environment[name] = None
-        value = self.state.variables.get(name)
-        if name in ("PWD", "HOME", "IFS") and value is None:
-            value = self._variable(name, quoted=True)
-        if item and item.isdigit() and value is not None:
-            value = next(iter(value.split()[int(item[:4]) :]), "")
+        if name in ("@", "*"):
+            item = name
+        whole = item in ("@", "*")
+        if item and not whole:
+            one = element(value or "", self._index(node, item))
+            if value is not None:
+                whole, value = one is None, value if one is None else one
         if sign == "!" and rest not in ("*", "@"):
+            if whole:
+                return _SPLIT.join(indices(value))
             if value is not None and value.isidentifier():
                 return self._variable(value, quoted=quoted)
             if not item:  # whatever variable it is that nothing tells
@@ -231,13 +258,36 @@ class Words:
             others = node.named_children[1:]
             other = "".join(self._piece(child, quoted=quoted) for child in others)
             if "+" in operator.group():
-                return other if value else ""
-            return _split(value, quoted=quoted) if value else other
-        if sign or value is None:
+                return other if value else _split("", quoted=quoted)
+            if not value:
+                if "=" in operator.group():
+                    self.state.variables[name] = _shown(other.replace(_SPLIT, " "))
+                return other or _split("", quoted=quoted)
+            rest = ""
+        elif sign == "#" and value is not None:
+            return str(len(elements(value)) if whole else len(value))
+        elif sign or value is None:
             return f"{_UNKNOWN}{name}{_UNKNOWN}"
         # A pattern is tried at every place of a short value.
         self._charge(len(value) * (64 if rest[:1] in ("#", "%") and len(value) <= 512 else 8))
-        return _split(_altered(value, rest), quoted=quoted, separators=self._separators())
+        if not whole:
+            value = value.partition(ELEMENT)[0]
+            return _split(_altered(value, rest), quoted=quoted, separators=self._separators())
+        many = values(value)
+        if part := _CUT.match(rest):
+            start, length = int(part[1]), part[2]
+            start -= start > 0 and name in ("@", "*")  # ``${@:1}`` is all of them
+            many = many[start:][: None if length is None else int(length)]
+        elif rest:
+            many = [_altered(one, rest) for one in many]
+        return self._list(many, item if item in ("@", "*") else "@", quoted=quoted)
+
+    def _index(self, node: Node, item: str) -> str:
+        """What stands in the brackets of ``${A[...]}``, worked out."""
+        subscript = node.named_children[0] if node.named_children else None
+        index = subscript.child_by_field_name("index") if subscript is not None else None
+        said = self.value(index) if index is not None else item
+        return self.state.variables.get(said, said) if said.isidentifier() else said
 
 
 def _altered(value: str, rest: str) -> str:
@@ -284,7 +334,7 @@ def _altered(value: str, rest: str) -> str:
 def _split(value: str, *, quoted: bool, separators: str = "") -> str:
     if quoted:
         return _hidden(value)
-    hidden = _hidden(value)
+    hidden = _hidden(value) or _NOTHING
     if not separators.strip():
         return _BLANKS.sub(_SPLIT, hidden)
     return re.sub(rf"[\s{re.escape(_hidden(separators))}]+", _SPLIT, hidden)
@@ -303,7 +353,7 @@ def _shown(word: str) -> str:
         return word[:_MAX_FIELD]
     if _UNKNOWN in word:
         word = _UNKNOWN_NAME.sub(_unknown, word)
-    for plain, hidden in _HIDDEN.items():
+    for plain, hidden in _SHOWN:
         if hidden in word:
             word = word.replace(hidden, plain)
     return word[:_MAX_FIELD]
@@ -362,6 +412,10 @@ def _braces(word: str) -> list[str]:
         if not changed:
             break
     return found
+
+
+def _says(node: Node) -> bool:
+    return node.type not in ("comment", "ERROR")
 
 
 def _innermost(word: str) -> list[str] | None:

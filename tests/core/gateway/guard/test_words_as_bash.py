@@ -16,7 +16,7 @@ from harness_adapters.gateway.guard.state import State
 from harness_adapters.types import TaskPolicy
 
 GIVEN = "a=te; b=sts; d=q-1; "
-TOLD = "show() { printf '%s\\0' \"$@\"; }\n"
+TOLD = "show() { printf '%s\\0' \"$@\"; printf '\\1\\0'; }\n"
 
 PIECES = (
     *("/", "x", "te", "-", "_k", "=", ":", ".", "@", "%", "+", "1", "/t", "^"),
@@ -24,15 +24,18 @@ PIECES = (
     *('"te"', '"a $b"', '"${a}x"', '"$a/$b"', '"it\'s"', "$'te'", "$'\\x74'"),
     *("$(echo te)", "$(echo $a)", "$(printf x)", "$(echo `echo te`)"),
     *("`echo sts`", "`echo $a`", "`echo \\`echo sts\\``", '"`echo te`"'),
-    *("\\ ", "\\$", "\\/", "\\x"),
+    *("\\ ", "\\$", "\\/", "\\x", "\\\n"),
 )
 piece = st.sampled_from(PIECES)
 
 
 def _is_told(word: str) -> bool:
-    """Not a variable that nothing set, which keeps its name here, nor an operator of ``[[``."""
+    """Not a variable that nothing set, which keeps its name here, nor an operator of ``[[``, nor
+    nothing at all."""
+    word = word.replace("\\\n", "")
     names = word.replace("$(", "").replace("${", "").replace("'$a'", "").split("$")[1:]
-    return "==" not in word and all(name[1:2] not in tuple("_1tsxabdek") for name in names)
+    told = all(name[1:2] not in tuple("_1tsxabdek") for name in names)
+    return told and word != "" and "==" not in word
 
 
 word = st.lists(piece, min_size=1, max_size=6).map("".join).filter(_is_told)
@@ -46,22 +49,32 @@ shape = st.sampled_from(
         'show "$(echo {})"',
         "(show x{} 2>/dev/null)",
         "f() {{ show {}; }}; f",
+        ":\n{} x\nshow {}",
+        'set -- {} {}; show "$@" "$*" $# $2; shift; show "$@" $1; shift; show "$@"',
+        'f() {{ local p={}; show "$p"; shift; show "${{@:2}}" "$@"; }}; f x y {}',
+        'A=({} {}); show "${{A[@]}}"; show ${{A[1]}} "${{A[0]}}/z" ${{#A[@]}} "$A"',
+        'A=({}); A+=({} "x y"); A[0]=z; A[3]=u; show "${{A[@]:1}}" "${{A[*]}}" ${{!A[@]}}',
+        'declare -A M=([k]={}); M[l]={}; x=l; show "${{M[k]}}" "${{M[$x]}}" ${{#M[@]}}',
+        'set -- {} {}; for x; do show "$x"; done; while [ $# -gt 0 ]; do show "$1"; shift; done',
+        'mapfile -t L <<< {}; show "${{L[@]}}"; read -ra L <<< {}; show "${{L[@]}}"',
     ]
 )
 
 
-def shown(program: str) -> list[str]:
+def shown(program: str) -> list[tuple[str, ...]]:
+    """What each call of ``show`` is given; calls with the same words are one."""
     rec = Recorder((0, len(program)))
     run_shell(rec, State(Ledger(TaskPolicy(workdir="/app"))), GIVEN + program)
     runs = [one.words for one in rec.actions if isinstance(one, RunCommand)]
-    return [word for words in runs if words[0] == "show" for word in words[1:]]
+    return list(dict.fromkeys(words[1:] or ("",) for words in runs if words[0] == "show"))
 
 
-def said_by_bash(program: str) -> list[str]:
+def said_by_bash(program: str) -> list[tuple[str, ...]]:
     done = subprocess.run(
         ["bash", "-c", TOLD + GIVEN + program], capture_output=True, check=True, timeout=60
     )
-    return done.stdout.decode().split("\0")[:-1]
+    calls = done.stdout.decode().split("\0\1\0")[:-1]
+    return list(dict.fromkeys(tuple(call.split("\0")) for call in calls))
 
 
 @settings(max_examples=150, deadline=None)
