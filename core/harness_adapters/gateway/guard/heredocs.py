@@ -5,7 +5,8 @@ It loses its way in what follows ``<<WORD`` on the same line, and bodies may be 
 grammar does not take it after another redirect. It also takes ``/$a/$b/c`` for two words, what
 stands between two substitutions in back quotes for one, a line that begins with an escape
 (``\\rm``) for more of the line before, and a word that goes on in the next line for two: they
-become ``/$a/${b}/c``, ``$(...)``, ``'r'm`` and one word.
+become ``/$a/${b}/c``, ``$(...)``, ``'r'm`` and one word. What it does not know at all, a coprocess
+in braces and an escaped bracket in ``[``, becomes something that it knows.
 """
 
 from __future__ import annotations
@@ -23,9 +24,11 @@ from harness_adapters.gateway.guard.errors import (
 _NAME = r"(?:[A-Za-z_]\w*+|\d)"
 _GOES_ON = r"(?=[^\s;&|<>()\"'`$}])"
 _VARIABLE = rf"\$(?:(?<=[^\s;&|<>(\\]\$)|(?<=\\\s\$)){_NAME}{_GOES_ON}|\${_NAME}(?=\\[^\n])"
+_COPROC = r"coproc[ \t]++(?:\w++[ \t]++)?(?=\{\s|\()"
+_BRACKET = r"\[(?=[ \t][^\n\]]{0,120}\\\()"
 _COMMAND = re.compile(
     r"\\.|'[^']*+'?|\"|\$'(?:[^'\\]++|\\.)*+'?|\$\(\(|\(\(|\$\(|\$\{|`|<<<|<<"
-    rf"|(?<![^\s;&|()])#[^\n]*|[()}}\n]|{_VARIABLE}",
+    rf"|(?<![^\s;&|()])(?:#[^\n]*|{_COPROC}|{_BRACKET})|[()}}\n]|{_VARIABLE}",
     re.DOTALL,
 )
 # What any of that may begin with; a quote before it is one that ends a string.
@@ -71,7 +74,13 @@ def take_out(program: str) -> Taken:
 
     :raises Unjudgeable: too many of them on one line.
     """
-    if "<<" not in program and "`" not in program and _GLUED.search(program) is None:
+    if (
+        "<<" not in program
+        and "`" not in program
+        and _GLUED.search(program) is None
+        and not ("\\(" in program and "[ " in program)
+        and "coproc" not in program
+    ):
         return Taken(program, {}, set(), [])
     out: list[str] = []
     length = 0
@@ -117,6 +126,12 @@ def take_out(program: str) -> Taken:
             if mode in ("(", "`"):
                 emit(f"${{{token[1:]}}}", found.start(), at)
                 piece = at
+        elif token[0] in "c[":
+            if mode in ("(", "`"):
+                emit("" if token[0] == "c" else "test", found.start(), at)
+        elif token == '\\"' and turned and modes[turned[-1] - 2] == '"':
+            emit('"', found.start(), at)
+            _follow(modes, '"')
         elif token[0] == "\\" and turned[-1:] == [len(modes)] and token[1] in "`\\$":
             emit(token[1], found.start(), at)  # what stands between back quotes is read twice
         elif token[0] == "\\" and mode in ("(", "`"):

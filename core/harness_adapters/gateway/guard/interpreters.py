@@ -86,6 +86,7 @@ def source(rec: Recorder, state: State, words: Sequence[str], pipe: Pipe | None)
 def shell(rec: Recorder, state: State, words: Sequence[str], pipe: Pipe | None) -> str | None:
     inner = state.fork()
     rest = list(words[1:])
+    power = words[0].endswith(("pwsh", "powershell", "powershell.exe"))
     for name in ("BASH_ENV", "ENV"):
         if file := state.variables.get(name):
             source(rec, inner, ["source", file], None)
@@ -99,9 +100,9 @@ def shell(rec: Recorder, state: State, words: Sequence[str], pipe: Pipe | None) 
             break
         elif "x" in option and (prompt := state.variables.get("PS4")):
             run_program(rec, inner.fork(), f': "{prompt}"')
-        if option.lower() in _ENCODED and rest:
+        if power and option.lower() in _ENCODED and rest:
             return run_program(rec, inner, _utf16(rest[0]), pipe)
-        if option.lower() == "-command":
+        if power and option.lower() == "-command":
             return run_program(rec, inner, " ".join(rest), pipe)
         if not option.startswith("--") and "c" in option and rest:
             inner.variables["0"] = rest[1] if len(rest) > 1 else words[0]
