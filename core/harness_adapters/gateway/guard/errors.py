@@ -22,6 +22,7 @@ MAX_GRAMMAR_READS = 4500  # times that the grammar asks for 256 characters, in o
 MAX_GRAMMAR_STEPS = 90_000  # of the grammar in one call; 64 KB of honest program take two thirds
 MAX_STARTED_DEEP = 64  # programs that do nothing but start another, inside each other
 MAX_BLOCKS = 2000  # functions and classes of one Python program
+MAX_SHELL_MENDED = 4096  # words of one shell program put as its grammar reads them
 MAX_HEREDOCS = 64  # announced on one line
 MAX_ALL_HEREDOCS = 256  # of one shell program
 MAX_WORDS = 4096  # of one command

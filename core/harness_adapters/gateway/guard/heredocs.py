@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from harness_adapters.gateway.guard.errors import (
     MAX_ALL_HEREDOCS,
     MAX_HEREDOCS,
+    MAX_SHELL_MENDED,
     Unjudgeable,
 )
 
@@ -72,7 +73,7 @@ def take_out(program: str) -> Taken:
     """Take the here-documents out, and mend what the grammar would misread; linear in the
     program's length.
 
-    :raises Unjudgeable: too many of them on one line.
+    :raises Unjudgeable: too many of either.
     """
     if (
         "<<" not in program
@@ -104,6 +105,8 @@ def take_out(program: str) -> Taken:
         length += len(text)
         copied = end
         shifts.append((length, end))
+        if len(shifts) > MAX_SHELL_MENDED:
+            raise Unjudgeable(f"more than {MAX_SHELL_MENDED} words that the grammar misreads")
         return where
 
     while found := (_QUOTED if modes[-1] == '"' else _COMMAND).search(program, at):

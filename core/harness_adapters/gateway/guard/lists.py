@@ -48,6 +48,12 @@ def element(value: str, index: str) -> str | None:
     return None
 
 
+def positional(given: str, place: int) -> str:
+    """``$1`` and those that follow, without a look at all of them."""
+    found = given.split(ELEMENT, place)
+    return found[place - 1] if 0 < place < len(found) else ""
+
+
 def with_element(value: str, index: str, new: str) -> str:
     """The list after ``A[index]=new``."""
     found = [one for one in elements(value) if not one.startswith(f"[{index}]=")]

@@ -121,6 +121,7 @@ class Shell:
         self._places = places
         self._plain = taken.text.isascii() or _PRIVATE.search(taken.text) is None
         self._forks = "&" in taken.text and _BACKGROUND.search(taken.text) is not None
+        self._shifts = "shift" in taken.text
         self._expander: Words | None = None
 
     def run(self, pipe: Pipe | None) -> str | None:
@@ -250,12 +251,13 @@ class Shell:
         """Every branch is followed, since which one is taken is not known; what one of them
         shifts is shifted for it alone."""
         follow = self._statement if self._forks else self._foreground
-        given = self._state.variables.get("@")
+        given = self._state.variables.get("@") if self._shifts else None
         for child in node.named_children:
-            if child.type in _PATTERNS:
+            kind = child.type
+            if kind in _PATTERNS:
                 self._words().value(child)
                 continue
-            if given is not None and child.type in _OTHER_BRANCHES:
+            if given is not None and kind in _OTHER_BRANCHES:
                 self._shift_back(given)
             follow(child, pipe)
         if given is not None:
@@ -268,8 +270,10 @@ class Shell:
 
     def _while(self, node: Node, pipe: Pipe | None) -> str | None:
         """A loop that reads gets one line in each turn, where they are known."""
-        if (given := self._state.variables.get("@")) and "shift" in self._source(node):
-            return self._while_shifting(node, pipe, elements(given))
+        if self._shifts and "shift" in self._source(node):
+            given = elements(self._state.variables.get("@"))
+            if given:
+                return self._while_shifting(node, pipe, given)
         lines = pipe.text.splitlines() if pipe is not None and pipe.text else []
         condition = node.child_by_field_name("condition")
         if condition is None or "read" not in self._source(condition):
@@ -285,7 +289,8 @@ class Shell:
     def _while_shifting(self, node: Node, pipe: Pipe | None, given: list[str]) -> str | None:
         """A loop over a program's arguments; behind it those are left that are no options."""
         for turn in range(min(len(given), _MAX_TURNS)):
-            self._state.variables["@"] = joined(given[turn:])
+            self._state.variables["@"] = rest = joined(given[turn:])
+            self._rec.value(8 * len(rest))
             self._branches(node, pipe)
         self._state.variables["@"] = joined([one for one in given if one[:1] != "-"])
         return None
@@ -361,6 +366,7 @@ class Shell:
                 text = ""
             elif value.type == "array":
                 text = self._words().array(value)
+                self._rec.value(8 * len(old))
                 if self._adds(name, value):
                     text = joined(elements(old)) + text
             else:
@@ -373,6 +379,7 @@ class Shell:
                 if self._adds(name, value):
                     text = ((element(old, index) if index else old) or "") + text
                 if index:
+                    self._rec.value(8 * len(old))
                     text = with_element(old, index, text)
             given[key] = text[:65536]
             if key in PROGRAM_VARIABLES:

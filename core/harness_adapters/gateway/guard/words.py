@@ -8,7 +8,15 @@ from fnmatch import translate
 from typing import TYPE_CHECKING
 
 from harness_adapters.gateway.guard.environment import ALL
-from harness_adapters.gateway.guard.lists import ELEMENT, element, elements, indices, joined, values
+from harness_adapters.gateway.guard.lists import (
+    ELEMENT,
+    element,
+    elements,
+    indices,
+    joined,
+    positional,
+    values,
+)
 from harness_adapters.gateway.guard.names import names
 from harness_adapters.gateway.guard.state import State
 
@@ -200,7 +208,7 @@ class Words:
         if name in ("PWD", "HOME", "IFS"):
             return {"PWD": self.state.cwd, "HOME": self.state.home}.get(name, " ")
         if (name.isdigit() or name == "#") and (given := variables.get("@")) is not None:
-            return str(len(elements(given))) if name == "#" else element(given, f"{int(name) - 1}")
+            return str(given.count(ELEMENT)) if name == "#" else positional(given, int(name[:4]))
         return None
 
     def _variable(self, name: str, *, quoted: bool) -> str:
@@ -243,6 +251,7 @@ class Words:
             item = name
         whole = item in ("@", "*")
         if item and not whole:
+            self._charge(4 * len(value or ""))
             one = element(value or "", self._index(node, item))
             if value is not None:
                 whole, value = one is None, value if one is None else one
