@@ -29,6 +29,8 @@ from harness_adapters.syntax_tree import parse_python
 _MAX_DEPTH = 96
 _MAX_TYPED = 16 * 1024
 _MAX_TURNS = 32  # of a loop over known values
+_MAX_OTHERS = 4  # values that a name may have had before a branch, which may not be taken
+_MAX_NAMES = 32  # looked for in a call's arguments
 _MAX_INLINED = 32  # calls of the program's own functions that are followed into these
 # Nodes and values in which nothing stands, and fields that hold only such.
 _LEAVES: frozenset[type] = frozenset(
@@ -121,6 +123,9 @@ class _Program(Effects):
         super().__init__(rec, state, text, argv, stdin)
         self._inlining = 0
         self._defining = 0
+        self._branching = 0
+        self._globals: set[str] = set()
+        self._others: dict[str, list[Any]] = {}  # what names may be as well
         self._out: list[str] = []
         self._out_told = True
 
@@ -149,8 +154,7 @@ class _Program(Effects):
                 continue
             if (fields := _FIELDS.get(kind)) is None:
                 fields = _FIELDS[kind] = _fields_of(kind)
-            # ``elif`` nests in the tree, not in the text.
-            depth += kind is not ast.If
+            depth += 1
             for name in fields:
                 value: Any = getattr(node, name, None)
                 if value.__class__ is list:
@@ -182,13 +186,30 @@ class _Program(Effects):
     def _define(self, node: ast.FunctionDef | ast.AsyncFunctionDef, depth: int) -> bool:
         self.functions[node.name] = node
         self._defining += 1  # nothing is printed yet
-        self._walk([*node.decorator_list, node.args, *node.body], depth + 1)
+        self._walk([*node.decorator_list, node.args], depth + 1)
+        self._inside(node.body, self.given(node, (), {}), depth)
         self._defining -= 1
+        return True
+
+    def _lambda(self, node: ast.Lambda, depth: int) -> bool:
+        self._walk([node.args], depth + 1)
+        self._inside([node.body], self.given(node, (), {}), depth)
+        return True
+
+    def _inside(self, body: Sequence[ast.AST], names: Mapping[str, Any], depth: int) -> None:
+        """What names of its own are inside is nothing to the rest."""
+        self.enter(names)
+        self._walk(body, depth + 1)
+        self.leave(but=self._globals)
+
+    def _global(self, node: ast.Global | ast.Nonlocal, depth: int) -> bool:
+        self._globals.update(node.names)
         return True
 
     def _class(self, node: ast.ClassDef, depth: int) -> bool:
         self.classes[node.name] = node
-        self._walk([*node.decorator_list, *node.bases, *node.body], depth + 1)
+        self._walk([*node.decorator_list, *node.bases], depth + 1)
+        self._inside(node.body, {}, depth)
         for one in node.body:
             match one:
                 case ast.Assign(targets=[ast.Name(id=name)], value=value):
@@ -199,7 +220,7 @@ class _Program(Effects):
                     pass
         return True
 
-    def _made(self, call: ast.expr) -> None:
+    def _made(self, call: ast.expr, depth: int) -> None:
         """An object of a class of the program's own: what ``__init__`` does with its arguments."""
         if not isinstance(call, ast.Call) or self.name(call.func) not in self.classes:
             return
@@ -207,7 +228,7 @@ class _Program(Effects):
         made = self.classes[self.name(call.func)]
         for one in made.body:
             if isinstance(one, ast.FunctionDef) and one.name == "__init__":
-                self._inline(one, [None, *self.values(call.args)], given, 1)
+                self._inline(one, [None, *self.values(call.args)], given, depth)
             elif isinstance(one, ast.AnnAssign) and getattr(one.target, "id", "") in given:
                 name = self.name(one.target)  # a dataclass
                 self.fields[name] = given[name]
@@ -224,14 +245,64 @@ class _Program(Effects):
     def _augmented(self, node: ast.AugAssign, depth: int) -> bool:
         if isinstance(node.target, ast.Name):
             whole = ast.BinOp(left=node.target, op=node.op, right=node.value)
-            self.bind(node.target, self.value(whole))
+            found = self.value(whole)
+            self._keep_others(node.target.id, found)
+            self.bind(node.target, found)
         return False
+
+    def _if(self, node: ast.If, depth: int) -> bool:
+        """Each branch is followed, ``elif`` without going deeper."""
+        others: list[ast.stmt] = [node]
+        while len(others) == 1 and isinstance(node := others[0], ast.If):  # type: ignore[assignment]
+            self._walk([node.test], depth + 1)
+            self._branch(node.body, depth)
+            others = node.orelse
+        self._branch(others, depth)
+        return True
+
+    def _try(self, node: ast.Try | ast.TryStar, depth: int) -> bool:
+        for body in (node.body, *(one.body for one in node.handlers), node.orelse, node.finalbody):
+            self._branch(body, depth)
+        return True
+
+    def _match(self, node: ast.Match, depth: int) -> bool:
+        self._walk([node.subject], depth + 1)
+        for one in node.cases:
+            self._branch(one.body, depth)
+        return True
+
+    def _branch(self, body: Sequence[ast.AST], depth: int) -> None:
+        """What may not run: names may be afterwards what they were before."""
+        self._branching += 1
+        self._walk(body, depth + 1)
+        self._branching -= 1
+
+    def _keep_others(self, name: str, value: Any) -> None:
+        """A name gets a new value; in a branch the one before is kept as well."""
+        if not self._branching:
+            self._others.pop(name, None)
+        elif (before := self.names.get(name)) is not None and before is not value:
+            self._keep(name, before)
+
+    def _keep(self, name: str, value: Any) -> None:
+        kept = self._others.setdefault(name, [])
+        if len(kept) < _MAX_OTHERS and all(value is not one for one in kept):
+            kept.append(value)
+
+    def _keep_options(self, name: str, node: ast.IfExp | ast.BoolOp, found: Any) -> None:
+        nodes = [node.body, node.orelse] if isinstance(node, ast.IfExp) else node.values
+        options = [self.value(one) for one in nodes[:_MAX_OTHERS]]
+        for one in options:
+            if isinstance(one, str) and one != found:
+                self._keep(name, one)
 
     def _for(self, node: ast.For | ast.AsyncFor, depth: int) -> bool:
         values = self.items(node.iter)
-        if not values:
-            return False
         self._walk([node.iter], depth + 1)
+        if not values:
+            self.bind(node.target, None)
+            self._branch([*node.body, *node.orelse], depth)
+            return True
         for value in values[:_MAX_TURNS]:
             self.bind(node.target, value)
             self._walk(node.body, depth + 1)
@@ -241,19 +312,21 @@ class _Program(Effects):
     def _comprehended(
         self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp, depth: int
     ) -> bool:
-        before = dict(self.names)
+        self.enter({})
         turns = 0
         for _ in self._turns(node.generators, _MAX_TURNS):
             turns += 1
             self._walk([node.elt], depth + 1)
-        self.names = before
+        self.leave()
         if turns:
             self._walk([one.iter for one in node.generators], depth + 1)
         return turns > 0
 
     def _while(self, node: ast.While, depth: int) -> bool:
         self.rec.loop()
-        return False
+        self._walk([node.test], depth + 1)
+        self._branch([*node.body, *node.orelse], depth)
+        return True
 
     def _with(self, node: ast.With | ast.AsyncWith, depth: int) -> bool:
         for item in node.items:
@@ -265,6 +338,11 @@ class _Program(Effects):
         found = self.value(value)
         for target in targets:
             if isinstance(target, ast.Name):
+                self._keep_others(target.id, found)
+                if self._branching and found is None and not isinstance(value, ast.Constant):
+                    self._keep(target.id, None)  # nothing tells what
+                if isinstance(value, (ast.IfExp, ast.BoolOp)):
+                    self._keep_options(target.id, value, found)
                 named = isinstance(value, (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
                 if isinstance(value, ast.Lambda):
                     self.functions[target.id] = value
@@ -272,6 +350,8 @@ class _Program(Effects):
                     self.modules[target.id] = name
                 elif isinstance(value, ast.Call) and found is None:
                     self.modules[target.id] = self.name(value)
+            elif isinstance(target, ast.Attribute) and not isinstance(value, ast.Constant):
+                self.fields.pop(target.attr, None)
             self.bind(target, found)
 
     def _got(self, node: ast.Subscript, depth: int) -> bool:
@@ -285,6 +365,33 @@ class _Program(Effects):
 
     def _call(self, node: ast.Call, depth: int) -> bool:
         self.rec.step()
+        self._do(node, depth)
+        if self._others:
+            self._do_otherwise(node, depth)
+        if any(isinstance(one, (ast.IfExp, ast.BoolOp)) for one in node.args):
+            self.last_first = True
+            self._do(node, depth, again=True)
+            self.last_first = False
+        self.change(node)
+        return False
+
+    def _do_otherwise(self, node: ast.Call, depth: int) -> None:
+        """A call again, with what names may be as well."""
+        names: list[str] = []
+        left: list[ast.AST] = [node]
+        for one in left:
+            if isinstance(one, ast.Name) and one.id in self._others and one.id not in names:
+                names.append(one.id)
+            if len(left) < _MAX_NAMES:
+                left += ast.iter_child_nodes(one)
+        for name in names:
+            now = self.names.get(name)
+            for other in self._others[name]:
+                self.names[name] = other
+                self._do(node, depth, again=True)
+            self.names[name] = now
+
+    def _do(self, node: ast.Call, depth: int, *, again: bool = False) -> None:
         name = self.name(node.func)
         args = self.values(node.args)
         given = {one.arg: self.value(one.value) for one in node.keywords if one.arg}
@@ -292,20 +399,21 @@ class _Program(Effects):
             if isinstance(given[key], str):
                 self.rec.connect(host_of_url(given[key]), address=given[key])
         if self.classes:
-            self._made(node)
+            self._made(node, depth)
             if isinstance(node.func, ast.Attribute):
-                self._made(node.func.value)
+                self._made(node.func.value, depth)
                 if (method := self.functions.get(node.func.attr)) and name not in self.functions:
                     self._inline(method, [None, *args], given, depth)
-        if name in self.functions:
-            self._inline(self.functions[name], args, given, depth)
+        if isinstance(node.func, ast.Lambda) or name in self.functions:
+            own = node.func if isinstance(node.func, ast.Lambda) else self.functions[name]
+            self._inline(own, args, given, depth)
         elif name == "print" or name == "sys.stdout.write":
-            self._printed(name, node, args, given)
+            if not again:
+                self._printed(name, node, args, given)
         elif name in calls.CALLERS or name.rpartition(".")[2] in calls.CALLER_METHODS:
-            self._handed_on(node, args, given)
+            self._handed_on(node, args, given, depth)
         if not self._perform(name, args, given, node) and isinstance(node.func, ast.Attribute):
             self._method_called(node, node.func, args, given)
-        return False
 
     def _printed(
         self, name: str, node: ast.Call, args: list[Any], given: Mapping[str, Any]
@@ -321,22 +429,25 @@ class _Program(Effects):
             self._out_told = self._out_told and len(told) == len(args)
             self._out.append(text[:MAX_STRING])
 
-    def _handed_on(self, node: ast.Call, args: list[Any], given: Mapping[str, Any]) -> None:
+    def _handed_on(
+        self, node: ast.Call, args: list[Any], given: Mapping[str, Any], depth: int
+    ) -> None:
         """A call that is given a function: what that one does with the values that follow."""
         for i, one in enumerate(node.args):
             if isinstance(one, (ast.Name, ast.Attribute)) and args[i] is None:
-                self._hand(self.name(one), args[i + 1 :])
+                self._hand(self.name(one), args[i + 1 :], depth)
         for keyword in node.keywords:
             if keyword.arg in ("target", "function", "func"):
                 handed = given.get("args")
-                self._hand(self.name(keyword.value), handed if isinstance(handed, list) else [])
+                values = handed if isinstance(handed, list) else []
+                self._hand(self.name(keyword.value), values, depth)
 
-    def _hand(self, name: str, values: Sequence[Any]) -> None:
+    def _hand(self, name: str, values: Sequence[Any], depth: int) -> None:
         for one in values[:1] or [None]:
             several = one if isinstance(one, list) else [one]
             for value in several[:16]:
                 if name in self.functions:
-                    self._inline(self.functions[name], [value, *values[1:]], {}, 1)
+                    self._inline(self.functions[name], [value, *values[1:]], {}, depth)
                 else:
                     self._perform(name, [value, *values[1:]], {})
 
@@ -344,21 +455,16 @@ class _Program(Effects):
         self, function: Function, args: Sequence[Any], given: Mapping[str, Any], depth: int
     ) -> None:
         """Follow a function of the program's own again, now that its arguments are known."""
-        if isinstance(function, ast.Lambda):
-            return
         own = function.args.args[:1]
         fields = self.fields.values() if own and own[0].arg == "self" else ()
-        values = {p.arg: v for p, v in zip(function.args.args, args, strict=False)} | dict(given)
-        told = any(isinstance(value, (str, list)) for value in (*values.values(), *fields))
+        told = any(isinstance(value, (str, list)) for value in (*args, *given.values(), *fields))
         prints = self._defining == 0 and not function.args.args
         if not (told or prints) or self.rec.inlined >= _MAX_INLINED or self._inlining >= 4:
             return
         self.rec.inlined += 1
         self._inlining += 1
-        before = dict(self.names)
-        self.names.update(values)
-        self._walk(function.body, depth + 1)
-        self.names = before
+        body = [function.body] if isinstance(function, ast.Lambda) else function.body
+        self._inside(body, self.given(function, args, given), depth)
         self._inlining -= 1
 
 
@@ -375,6 +481,13 @@ _VISITS: dict[type, Callable[[_Program, Any, int], bool]] = {
     ast.SetComp: _Program._comprehended,
     ast.GeneratorExp: _Program._comprehended,
     ast.While: _Program._while,
+    ast.If: _Program._if,
+    ast.Try: _Program._try,
+    ast.TryStar: _Program._try,
+    ast.Match: _Program._match,
+    ast.Lambda: _Program._lambda,
+    ast.Global: _Program._global,
+    ast.Nonlocal: _Program._global,
     ast.With: _Program._with,
     ast.AsyncWith: _Program._with,
     ast.ClassDef: _Program._class,

@@ -12,9 +12,9 @@ from harness_adapters.gateway.guard import python_calls as calls
 from harness_adapters.gateway.guard.hosts import host_of_operand, host_of_url, hosts_of_urls
 from harness_adapters.gateway.guard.paths import looks_like_path
 from harness_adapters.gateway.guard.pipe import Pipe
+from harness_adapters.gateway.guard.python_called import Called
 from harness_adapters.gateway.guard.python_functions import MAX_STRING, FileValue, PathValue
 from harness_adapters.gateway.guard.python_modules import module_file, search_path
-from harness_adapters.gateway.guard.python_values import Values
 from harness_adapters.gateway.guard.recorder import Recorder
 from harness_adapters.gateway.guard.state import State
 
@@ -28,7 +28,7 @@ _FIRST_KEYWORDS = (
 _MAX_FILES = 64  # of a dataset, and lists of them
 
 
-class Effects(Values):
+class Effects(Called):
     """Records what a call does; which calls there are is ``_Program``'s business."""
 
     def __init__(

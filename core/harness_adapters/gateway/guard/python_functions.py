@@ -11,7 +11,7 @@ import itertools
 import posixpath
 import re
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import unquote
 
@@ -22,13 +22,16 @@ from harness_adapters.gateway.guard.state import State
 MAX_STRING = 64 * 1024
 MAX_ITEMS = 256
 UNTOLD = "/$untold"  # a folder that the text does not tell
-_UNTOLD_REST = "$unknown"  # what follows the told beginning of a path or an address
+UNTOLD_REST = "$unknown"  # what follows the told beginning of a path or an address
 _ENDS_HOST = re.compile(
     r"\.(?:[\w-]+\.)+(?:com|org|net|io|dev|app|ai|co|info|xyz|cloud|site|online|top|me|ru|cn)"
     r"(?:[:/].*)?\Z"
 )
 _NO_PLACE = re.compile(r"[\s'\"<>|;]")
 SITE_PACKAGES = "/usr/lib/python3/site-packages"
+_JSON_STRING = re.compile(r"\"[^\"\\]*+\"\Z")
+_PLAIN_LITERAL = re.compile(r"'[^'\\]*+'\Z|\"[^\"\\]*+\"\Z")
+_WIDEST = 1000
 _WIDE = re.compile(r"\d{4}|\*")  # in a format: would make something huge
 _HOLE = re.compile(r"\{(\w*)(?:![rsa])?(?::[^{}]*)?\}")
 _PLAIN_METHODS = names(
@@ -79,7 +82,7 @@ def begun(text: Any) -> str | None:
     which a part tells nothing."""
     if not isinstance(text, str) or "/" not in text or text.endswith("://"):
         return None
-    return None if _NO_PLACE.search(text) else text + _UNTOLD_REST
+    return None if _NO_PLACE.search(text) else text + UNTOLD_REST
 
 
 def ended(text: str) -> str | None:
@@ -89,19 +92,35 @@ def ended(text: str) -> str | None:
     return f"untold{text}" if _ENDS_HOST.match(text) else None
 
 
+def _written(value: Any) -> str:
+    """As text. A list is not: what holds a list twice may hold it a million times."""
+    return str(value) if isinstance(value, (str, int)) else UNTOLD_REST
+
+
+def _placed(text: str) -> str:
+    """A path whose first folder is not told is one that may lie anywhere."""
+    if text.startswith(f"{UNTOLD_REST}/"):
+        text = UNTOLD + text.removeprefix(UNTOLD_REST)
+    return text[:MAX_STRING]
+
+
 def percent(form: str, values: Any) -> str | None:
     if _WIDE.search(form):
         return None
     if values is None:
         return begun(form.partition("%")[0])
-    given = tuple(values) if isinstance(values, list) else values
+    given: Any = values
+    if isinstance(values, list):
+        given = tuple(one if isinstance(one, (str, int)) else UNTOLD_REST for one in values)
+    elif isinstance(values, dict):
+        given = {k: v if isinstance(v, (str, int)) else UNTOLD_REST for k, v in values.items()}
     try:
-        return (form % given)[:MAX_STRING]
+        return _placed(str(form % given))
     except (TypeError, ValueError, KeyError):
         return None
 
 
-def of_string(own: str, method: str, args: list[Any]) -> Any:
+def of_string(own: str, method: str, args: list[Any], named: Mapping[str, Any]) -> Any:
     if method in _PLAIN_METHODS and all(isinstance(a, (str, int)) for a in args):
         found = getattr(own, method)(*args)
         return list(found)[:MAX_ITEMS] if isinstance(found, (list, tuple)) else found
@@ -117,18 +136,24 @@ def of_string(own: str, method: str, args: list[Any]) -> Any:
             codec = args[0] if args and isinstance(args[0], str) else "utf-8"
             return _recoded(own, codec)
         case "format" | "format_map" if "{" in own:
-            given = iter(args)
+            if method == "format_map":
+                named, args = args[0], []
+            rest = iter(args)
 
             def fill(hole: re.Match[str]) -> str:
                 at = hole.group(1)
-                return str(args[int(at)] if at.isdigit() else next(given, ""))
+                if at.isdigit():
+                    return _written(args[int(at)])
+                return _written(named.get(at) if at else next(rest, ""))
 
-            return _HOLE.sub(fill, own)[:MAX_STRING]
+            return _placed(_HOLE.sub(fill, own))
         case "translate" if args and isinstance(args[0], dict):
             return own.translate(args[0])[:MAX_STRING]
         case "hex":
             return own.encode().hex()
-        case "zfill" | "tobytes" | "getvalue":
+        case "zfill" | "ljust" | "rjust" | "center" if args and args[0] < _WIDEST:
+            return getattr(own, method)(*args)
+        case "tobytes" | "getvalue" | "expandtabs" | "__str__":
             return own
     return None
 
@@ -163,6 +188,11 @@ def _unzipped(state: State, args: list[Any]) -> Any:
     return [list(one) for one in zip(*[list(a)[:MAX_ITEMS] for a in args], strict=False)]
 
 
+def _in_order(args: list[Any]) -> list[str]:
+    given = args[0] if len(args) == 1 else args
+    return sorted(given) if all(isinstance(one, str) for one in given) else []
+
+
 def _range(state: State, args: list[Any]) -> list[int]:
     return list(range(*args)[:MAX_ITEMS])
 
@@ -174,6 +204,10 @@ def _int(state: State, args: list[Any]) -> int | None:
 FUNCTIONS: dict[str, Callable[[State, list[Any]], Any]] = {
     "chr": lambda _, a: chr(a[0]),
     "ord": lambda _, a: ord(a[0]),
+    "repr": lambda _, a: repr(str(a[0])) if isinstance(a[0], str) else str(int(a[0])),
+    "next": lambda _, a: a[0][0],
+    "max": lambda _, a: _in_order(a)[-1],
+    "min": lambda _, a: _in_order(a)[0],
     "hex": lambda _, a: hex(a[0]),
     "int": _int,
     "len": lambda _, a: len(a[0]),
@@ -224,6 +258,9 @@ FUNCTIONS: dict[str, Callable[[State, list[Any]], Any]] = {
     "zlib.decompress": lambda _, a: unpacked(a[0]),
     "bz2.decompress": lambda _, a: unpacked(a[0]),
     "lzma.decompress": lambda _, a: unpacked(a[0]),
+    "json.loads": lambda _, a: a[0][1:-1] if _JSON_STRING.match(a[0]) else None,
+    "json.dumps": lambda _, a: f'"{a[0]}"' if _JSON_STRING.match(f'"{a[0]}"') else None,
+    "ast.literal_eval": lambda _, a: a[0][1:-1] if _PLAIN_LITERAL.match(a[0]) else None,
     "operator.add": lambda _, a: (a[0] + a[1])[:MAX_STRING],
     "os.environ.get": lambda s, a: s.variables.get(a[0], a[1] if len(a) > 1 else None),
     "os.environ.setdefault": lambda s, a: s.variables.get(a[0], a[1]),

@@ -9,58 +9,52 @@ from __future__ import annotations
 import ast
 import operator
 import posixpath
+import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from types import NoneType
 from typing import Any
 
-from harness_adapters.gateway.guard.names import names
 from harness_adapters.gateway.guard.python_functions import (
-    FUNCTIONS,
     MAX_ITEMS,
     MAX_STRING,
     SITE_PACKAGES,
     UNTOLD,
+    UNTOLD_REST,
     FileValue,
     ModuleValue,
     PathValue,
     begun,
     constant,
     ended,
-    of_string,
     percent,
 )
 from harness_adapters.gateway.guard.recorder import Recorder
 from harness_adapters.gateway.guard.state import State
 
-_MAX_CALLS_DEEP = 4  # functions of the program's own that are worked out inside one another
-
-Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
-
-
+_NEVER_SET = object()
+_SPEC = re.compile(r"[<>^]?\d{0,2}s?\Z")  # of a format: what pads
 _OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
     ast.Sub: operator.sub, ast.BitXor: operator.xor, ast.BitOr: operator.or_,
     ast.BitAnd: operator.and_, ast.FloorDiv: operator.floordiv, ast.RShift: operator.rshift,
 }  # fmt: skip
-_SAME = names(
-    """
-    str bytes bytearray os.fspath os.path.expanduser os.path.abspath os.path.realpath
-    os.path.normpath os.path.expandvars os.fsencode os.fsdecode memoryview io.StringIO io.BytesIO
-    textwrap.dedent inspect.cleandoc
-    """
-)
-_LISTS = frozenset(("sorted", "list", "tuple", "set", "frozenset", "reversed", "iter"))
-_PATHS = frozenset(("pathlib.Path", "pathlib.PurePath", "pathlib.PosixPath", "Path"))
-_IMPORTERS = frozenset(("__import__", "importlib.import_module", "importlib.util.find_spec"))
-_WHERE = frozenset(("inspect.getfile", "inspect.getsourcefile", "inspect.getabsfile"))
+IMPORTERS = frozenset(("__import__", "importlib.import_module", "importlib.util.find_spec"))
 
 
-class Values:
+Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+
+
+class Values(ABC):
     """The names of one program, and what its expressions are worth.
 
     :ivar modules: name -> dotted name of what it was imported or assigned from.
     :ivar functions: functions of the program's own; ``classes`` likewise.
     """
+
+    @abstractmethod
+    def call_value(self, node: ast.Call) -> Any:
+        """What a call gives, if it only works something out."""
 
     def __init__(self, rec: Recorder, state: State, argv: Sequence[str]) -> None:
         self.rec = rec
@@ -71,7 +65,8 @@ class Values:
         self.classes: dict[str, ast.ClassDef] = {}
         self.fields: dict[str, Any] = {}  # of objects of the program's own classes, by name alone
         self._argv = list(argv)
-        self._calling = 0
+        self.last_first = False
+        self._scopes: list[dict[str, Any]] = []  # what names were outside of them
 
     # --- names ----------------------------------------------------------------------------------
 
@@ -90,13 +85,15 @@ class Values:
             trail.append(self._name_of_call(node))
         elif isinstance(node, ast.Subscript):
             trail.append(self._name_of_item(node))
+        else:
+            trail.append("")  # of something that has no name
         name = ".".join(reversed(trail))
         return name.removeprefix("builtins.").removeprefix("__builtins__.")
 
     def _name_of_call(self, node: ast.Call) -> str:
         inner = self.name(node.func)
         first = self.value(node.args[0]) if node.args else None
-        if inner in _IMPORTERS and isinstance(first, str):
+        if inner in IMPORTERS and isinstance(first, str):
             return str(first)
         if inner == "getattr" and len(node.args) > 1:
             return f"{self.name(node.args[0])}.{self.value(node.args[1])}"
@@ -120,14 +117,44 @@ class Values:
             return str(key)
         return f"{base.removesuffix('.__dict__')}.{key}"
 
+    def enter(self, given: Mapping[str, Any]) -> None:
+        """Names are set for a while: until ``leave``."""
+        self._scopes.append({})
+        for name, value in given.items():
+            self.set(name, value)
+
+    def leave(self, *, but: Container[str] = ()) -> None:
+        """Names are again what they were outside, except some."""
+        for name, value in self._scopes.pop().items():
+            if name in but:
+                continue
+            if value is _NEVER_SET:
+                self.names.pop(name, None)
+            else:
+                self.names[name] = value
+
+    def set(self, name: str, value: Any) -> None:
+        if self._scopes:
+            self._scopes[-1].setdefault(name, self.names.get(name, _NEVER_SET))
+        self.names[name] = value
+
     def bind(self, target: ast.expr, value: Any) -> None:
         if isinstance(target, ast.Name):
-            self.names[target.id] = value
+            self.set(target.id, value)
         elif isinstance(target, ast.Attribute):
             if value is not None:
                 self.fields[target.attr] = value
         elif isinstance(target, ast.Starred):
             self.bind(target.value, value)
+        elif isinstance(target, ast.Subscript):
+            whole, key = self.value(target.value), self.value(target.slice)
+            if isinstance(whole, dict) and isinstance(key, (str, int)):
+                if key in whole or len(whole) < MAX_ITEMS:
+                    whole[key] = value
+            elif (
+                isinstance(whole, list) and isinstance(key, int) and -len(whole) <= key < len(whole)
+            ):
+                whole[key] = value
         elif (
             isinstance(target, (ast.Tuple, ast.List))
             and isinstance(value, (list, str))
@@ -157,7 +184,7 @@ class Values:
             self._formatted(v) if isinstance(v, ast.FormattedValue) else self.value(v)
             for v in node.values
         ]
-        if len(pieces) > 1 and pieces[0] is None and (told := ended(str(pieces[1]))):
+        if len(pieces) > 1 and pieces[0] is None and (told := ended(str(pieces[1] or ""))):
             pieces[:2] = [told]
         out = ""
         for piece in pieces:
@@ -168,10 +195,16 @@ class Values:
         return out[:MAX_STRING]
 
     def _formatted(self, node: ast.FormattedValue) -> Any:
+        """Lists are not written out: what holds a list twice may hold it a million times."""
         found = self.value(node.value)
-        if found is not None and node.conversion == ord("r"):
+        if not isinstance(found, (str, int)):
+            return None
+        if node.conversion == ord("r"):
             return repr(str(found))
-        return found
+        spec = self.value(node.format_spec)
+        if isinstance(spec, str) and _SPEC.match(spec):
+            return format(str(found), spec)
+        return str(found)
 
     def _elements(self, node: ast.List | ast.Tuple | ast.Set) -> list[Any]:
         return self.values(node.elts)
@@ -195,9 +228,14 @@ class Values:
         }
 
     def _either(self, node: ast.IfExp | ast.BoolOp) -> Any:
-        options = (
-            [node.body, node.orelse] if isinstance(node, ast.IfExp) else list(reversed(node.values))
-        )
+        """The first option that is told, or with ``last_first`` the last: which one it is, is
+        not known."""
+        if isinstance(node, ast.IfExp):
+            options = [node.body, node.orelse]
+        else:
+            options = node.values if isinstance(node.op, ast.Or) else node.values[::-1]
+        if self.last_first:
+            options = options[::-1]
         return next((v for one in options[:8] if (v := self.value(one)) is not None), None)
 
     def _walrus(self, node: ast.NamedExpr) -> Any:
@@ -239,13 +277,13 @@ class Values:
                 case "stem":
                     return posixpath.splitext(posixpath.basename(inner))[0]
         if isinstance(inner, ModuleValue) and node.attr in ("origin", "__file__"):
-            return _installed(inner.name)
+            return installed(inner.name)
         if node.attr == "__path__" and name.removesuffix(".__path__") in self.modules.values():
-            return [posixpath.dirname(_installed(name.removesuffix(".__path__")))]
+            return [posixpath.dirname(installed(name.removesuffix(".__path__")))]
         if node.attr == "__file__" and inner is None:
             module = name.removesuffix(".__file__")
             if module in self.modules.values() and "(" not in module:
-                return _installed(module)
+                return installed(module)
         return self.fields.get(node.attr) if inner is None else None
 
     def _binary(self, node: ast.BinOp) -> Any:
@@ -253,6 +291,8 @@ class Values:
         match node.op:
             case ast.Div() if isinstance(left, (str, NoneType)) and isinstance(right, str):
                 return PathValue(posixpath.join(left or UNTOLD, right))
+            case ast.Div() if isinstance(left, PathValue):
+                return PathValue(posixpath.join(left, UNTOLD_REST))
             case ast.Add() if left is None and isinstance(right, str):
                 return ended(right)
             case ast.Add() if isinstance(left, str) and isinstance(right, str):
@@ -305,21 +345,17 @@ class Values:
         return None
 
     def _comprehension(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp) -> Any:
-        before = dict(self.names)
-        try:
-            found = [self.value(node.elt) for _ in self._turns(node.generators)]
-        finally:
-            self.names = before
+        self.enter({})
+        found = [self.value(node.elt) for _ in self._turns(node.generators)]
+        self.leave()
         return found or None
 
     def _dict_comprehension(self, node: ast.DictComp) -> Any:
-        before = dict(self.names)
-        try:
-            pairs = [
-                (self.value(node.key), self.value(node.value)) for _ in self._turns(node.generators)
-            ]
-        finally:
-            self.names = before
+        self.enter({})
+        pairs = [
+            (self.value(node.key), self.value(node.value)) for _ in self._turns(node.generators)
+        ]
+        self.leave()
         return {key: value for key, value in pairs if isinstance(key, (str, int))} or None
 
     def _turns(
@@ -347,162 +383,8 @@ class Values:
             return found.text.splitlines(keepends=True)[:MAX_ITEMS] if found.text else None
         return list(found)[:MAX_ITEMS] if isinstance(found, (list, str)) else None
 
-    # --- calls that have no effect --------------------------------------------------------------
 
-    def call_value(self, node: ast.Call) -> Any:
-        """What a call gives, if it only works something out."""
-        name = self.name(node.func)
-        args = self.values(node.args)
-        if isinstance(node.func, ast.Lambda) or name in self.functions:
-            own = node.func if isinstance(node.func, ast.Lambda) else self.functions[name]
-            return self.returned(own, args)
-        if name in _WHERE and node.args:
-            module = self.name(node.args[0])
-            return _installed(module) if module in self.modules.values() else None
-        if name in ("map", "filter") and len(node.args) == 2:
-            return self._mapped(name, node.args[0], args[1])
-        if (found := self._of_name(name, args)) is not None:
-            return found
-        if isinstance(node.func, ast.Attribute):
-            return self._method(node.func, args)
-        return None
-
-    def returned(self, function: Function, args: Sequence[Any]) -> Any:
-        """What a function of the program's own gives, where it only works something out."""
-        if self._calling >= _MAX_CALLS_DEEP:
-            return None
-        self._calling += 1
-        before = dict(self.names)
-        try:
-            for parameter, value in zip(function.args.args, args, strict=False):
-                self.names[parameter.arg] = value
-            if isinstance(function, ast.Lambda):
-                return self.value(function.body)
-            for statement in function.body:
-                if isinstance(statement, ast.Assign):
-                    value = self.value(statement.value)
-                    for target in statement.targets:
-                        self.bind(target, value)
-                elif isinstance(statement, ast.Return):
-                    return self.value(statement.value)
-                elif not isinstance(statement, (ast.Expr, ast.Import, ast.ImportFrom)):
-                    return None
-            return None
-        finally:
-            self.names = before
-            self._calling -= 1
-
-    def _mapped(self, name: str, function: ast.expr, over: Any) -> Any:
-        if not isinstance(over, (list, str)):
-            return None
-        if name == "filter":
-            return list(over)
-        found: list[Any] = []
-        for one in list(over)[:MAX_ITEMS]:
-            self.rec.value()
-            if isinstance(function, ast.Lambda):
-                found.append(self.returned(function, [one]))
-            elif (called := self.name(function)) in self.functions:
-                found.append(self.returned(self.functions[called], [one]))
-            else:
-                found.append(self._of_name(called, [one]))
-        return found
-
-    def _of_name(self, name: str, args: list[Any]) -> Any:
-        strings = [arg for arg in args if isinstance(arg, str)]
-        first = args[0] if args else None
-        all_strings = bool(args) and len(strings) == len(args)
-        if name in _PATHS:
-            return (
-                PathValue(posixpath.join(*strings))
-                if all_strings
-                else PathValue(".")
-                if not args
-                else None
-            )
-        if name in ("os.path.join", "posixpath.join"):
-            known = [arg if isinstance(arg, str) else UNTOLD for arg in args]
-            return posixpath.join(*known) if strings and isinstance(args[-1], str) else None
-        if name in _SAME:
-            if isinstance(first, list) and all(isinstance(c, int) and 0 <= c < 256 for c in first):
-                return bytes(first).decode("utf-8", errors="replace")
-            return str(first) if isinstance(first, (str, int)) else None
-        if name in _LISTS and len(args) == 1:
-            if isinstance(first, (list, str, dict)):
-                items = list(first)
-                return items[::-1] if name == "reversed" else items
-            return None
-        if name in _IMPORTERS and isinstance(first, str):
-            return ModuleValue(first)
-        if handler := FUNCTIONS.get(name):
-            try:
-                return handler(self.state, args)
-            except (ValueError, TypeError, LookupError, OverflowError, AttributeError):
-                return None
-        return None
-
-    def _method(self, func: ast.Attribute, args: list[Any]) -> Any:
-        own = self.value(func.value)
-        if isinstance(own, str):
-            self.rec.value(len(own) * (1 + sum(len(a) for a in args if isinstance(a, (str, list)))))
-        if isinstance(own, PathValue):
-            found = self._path_method(own, func.attr, args)
-            if found is not None or func.attr in ("replace", "rename", "open"):
-                return found
-        if isinstance(own, FileValue) and func.attr in (
-            "read",
-            "readlines",
-            "getvalue",
-            "readline",
-        ):
-            if own.text is None:
-                return None
-            return (
-                own.text
-                if func.attr in ("read", "getvalue")
-                else own.text.splitlines(keepends=True)
-            )
-        if (
-            isinstance(own, dict)
-            and func.attr in ("get", "pop")
-            and args
-            and isinstance(args[0], (str, int))
-        ):
-            return own.get(args[0])
-        if isinstance(own, dict) and func.attr in ("values", "keys", "items"):
-            return [list(i) if isinstance(i, tuple) else i for i in getattr(own, func.attr)()]
-        if isinstance(own, str):
-            try:
-                return of_string(str(own), func.attr, args)
-            except (ValueError, TypeError, LookupError, OverflowError, AttributeError):
-                return None
-        return None
-
-    def _path_method(self, own: PathValue, method: str, args: list[Any]) -> Any:
-        first = args[0] if args else None
-        match method:
-            case "iterdir":
-                return [PathValue(posixpath.join(own, "*"))]
-            case "glob" if isinstance(first, str):
-                return [PathValue(posixpath.join(own, first))]
-            case "rglob" if isinstance(first, str):
-                return [PathValue(posixpath.join(own, "**", first))]
-            case "joinpath" if all(isinstance(a, str) for a in args):
-                return PathValue(posixpath.join(own, *args))
-            case "resolve" | "absolute" | "expanduser":
-                return own
-            case "as_posix":
-                return str(own)
-            case "with_name" if isinstance(first, str):
-                return PathValue(posixpath.join(posixpath.dirname(own), first))
-            case "with_suffix" if isinstance(first, str):
-                return PathValue(posixpath.splitext(own)[0] + first)
-            case "read_text" | "read_bytes":
-                return self.state.text(self.state.path(own))
-        return None
-
-
-def _installed(module: str) -> str:
+def installed(module: str) -> str:
     if module.split(".")[0] in sys.stdlib_module_names:
         return f"/usr/lib/python3/{module.replace('.', '/')}.py"
     place = module.replace(".", "/") + (".py" if "." in module else "/__init__.py")
