@@ -165,10 +165,22 @@ def test_it_is_judged_soon_and_without_a_fault(name: str, guard: Guard) -> None:
         + "\n\techo "
         + "$^" * 9000
         + "\nEOF\nmake -f m.mk",
+        "python - <<'EOF'\na=['x']\n" + "a=[a,a]\n" * 28 + "open(f'{a}')\nEOF",
+        "python - <<'EOF'\na=['x']\n"
+        + "a=[a,a]\n" * 28
+        + "open('%s' % (a,) + '{}'.format(a))\nEOF",
         "".join(f"A[k{i}]={'x' * 20}\n" for i in range(2000)),
         "set -- " + "x " * 4000 + "\nwhile [ $# -gt 0 ]; do " + "a $1;" * 8 + "shift; done",
     ],
-    ids=["lists of lists", "lists in lists", "recipes", "elements", "arguments"],
+    ids=[
+        "lists of lists",
+        "lists in lists",
+        "recipes",
+        "written out",
+        "filled in",
+        "elements",
+        "arguments",
+    ],
 )
 def test_what_multiplies_itself_is_not_followed_to_its_end(command: str, guard: Guard) -> None:
     ledger = session()

@@ -245,8 +245,10 @@ class _Program(Effects):
     def _augmented(self, node: ast.AugAssign, depth: int) -> bool:
         if isinstance(node.target, ast.Name):
             whole = ast.BinOp(left=node.target, op=node.op, right=node.value)
-            found = self.value(whole)
+            found, others = self._options(whole)
             self._keep_others(node.target.id, found)
+            for other in others:
+                self._keep(node.target.id, other)
             self.bind(node.target, found)
         return False
 
@@ -289,13 +291,6 @@ class _Program(Effects):
         if len(kept) < _MAX_OTHERS and all(value is not one for one in kept):
             kept.append(value)
 
-    def _keep_options(self, name: str, node: ast.IfExp | ast.BoolOp, found: Any) -> None:
-        nodes = [node.body, node.orelse] if isinstance(node, ast.IfExp) else node.values
-        options = [self.value(one) for one in nodes[:_MAX_OTHERS]]
-        for one in options:
-            if isinstance(one, str) and one != found:
-                self._keep(name, one)
-
     def _for(self, node: ast.For | ast.AsyncFor, depth: int) -> bool:
         values = self.items(node.iter)
         self._walk([node.iter], depth + 1)
@@ -335,14 +330,15 @@ class _Program(Effects):
         return False
 
     def _assign(self, targets: Sequence[ast.expr], value: ast.expr) -> None:
-        found = self.value(value)
+        found, others = self._options(value)
         for target in targets:
             if isinstance(target, ast.Name):
                 self._keep_others(target.id, found)
                 if self._branching and found is None and not isinstance(value, ast.Constant):
                     self._keep(target.id, None)  # nothing tells what
-                if isinstance(value, (ast.IfExp, ast.BoolOp)):
-                    self._keep_options(target.id, value, found)
+                for other in others:
+                    if other != found:
+                        self._keep(target.id, other)
                 named = isinstance(value, (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
                 if isinstance(value, ast.Lambda):
                     self.functions[target.id] = value
@@ -350,9 +346,25 @@ class _Program(Effects):
                     self.modules[target.id] = name
                 elif isinstance(value, ast.Call) and found is None:
                     self.modules[target.id] = self.name(value)
+            elif isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and others:
+                for one, part in zip(target.elts, value.elts, strict=False):
+                    if isinstance(one, ast.Name):
+                        for other in self._options(part)[1]:
+                            self._keep(one.id, other)
             elif isinstance(target, ast.Attribute) and not isinstance(value, ast.Constant):
                 self.fields.pop(target.attr, None)
             self.bind(target, found)
+
+    def _options(self, node: ast.expr) -> tuple[Any, list[Any]]:
+        """What an expression is worth, and what it may be as well."""
+        self.options = 0
+        found = self.value(node)
+        others: list[Any] = []
+        for option in range(1, self.options):
+            self.option = option
+            others.append(self.value(node))
+        self.option = 0
+        return found, [one for one in others if isinstance(one, (str, list))]
 
     def _got(self, node: ast.Subscript, depth: int) -> bool:
         if self.name(node.value) in ("os.environ", "os.environb") and isinstance(
@@ -365,13 +377,14 @@ class _Program(Effects):
 
     def _call(self, node: ast.Call, depth: int) -> bool:
         self.rec.step()
+        self.options = 0
         self._do(node, depth)
+        for option in range(1, self.options):
+            self.option = option
+            self._do(node, depth, again=True)
+        self.option = 0
         if self._others:
             self._do_otherwise(node, depth)
-        if any(isinstance(one, (ast.IfExp, ast.BoolOp)) for one in node.args):
-            self.last_first = True
-            self._do(node, depth, again=True)
-            self.last_first = False
         self.change(node)
         return False
 
@@ -464,7 +477,10 @@ class _Program(Effects):
         self.rec.inlined += 1
         self._inlining += 1
         body = [function.body] if isinstance(function, ast.Lambda) else function.body
+        options, option = self.options, self.option
+        self.option = 0
         self._inside(body, self.given(function, args, given), depth)
+        self.options, self.option = options, option
         self._inlining -= 1
 
 

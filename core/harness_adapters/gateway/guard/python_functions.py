@@ -238,6 +238,7 @@ FUNCTIONS: dict[str, Callable[[State, list[Any]], Any]] = {
     "site.getusersitepackages": lambda s, _: f"{s.home}/.local{SITE_PACKAGES[4:]}",
     "sysconfig.get_path": lambda _, a: SITE_PACKAGES,
     "sysconfig.get_paths": lambda _, a: {"purelib": SITE_PACKAGES, "platlib": SITE_PACKAGES},
+    "base64.b64encode": lambda _, a: base64.b64encode(a[0].encode()).decode(),
     "base64.b64decode": lambda _, a: _unbased(a[0]),
     "base64.standard_b64decode": lambda _, a: _unbased(a[0]),
     "base64.urlsafe_b64decode": lambda _, a: _unbased(a[0].translate({45: "+", 95: "/"})),

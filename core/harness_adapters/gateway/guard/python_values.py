@@ -33,6 +33,7 @@ from harness_adapters.gateway.guard.python_functions import (
 from harness_adapters.gateway.guard.recorder import Recorder
 from harness_adapters.gateway.guard.state import State
 
+MAX_OPTIONS = 4  # of ``a if x else b`` and the like that are looked at
 _NEVER_SET = object()
 _SPEC = re.compile(r"[<>^]?\d{0,2}s?\Z")  # of a format: what pads
 _OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
@@ -65,7 +66,7 @@ class Values(ABC):
         self.classes: dict[str, ast.ClassDef] = {}
         self.fields: dict[str, Any] = {}  # of objects of the program's own classes, by name alone
         self._argv = list(argv)
-        self.last_first = False
+        self.options = self.option = 0
         self._scopes: list[dict[str, Any]] = []  # what names were outside of them
 
     # --- names ----------------------------------------------------------------------------------
@@ -228,15 +229,24 @@ class Values(ABC):
         }
 
     def _either(self, node: ast.IfExp | ast.BoolOp) -> Any:
-        """The first option that is told, or with ``last_first`` the last: which one it is, is
-        not known."""
-        if isinstance(node, ast.IfExp):
-            options = [node.body, node.orelse]
-        else:
-            options = node.values if isinstance(node.op, ast.Or) else node.values[::-1]
-        if self.last_first:
-            options = options[::-1]
-        return next((v for one in options[:8] if (v := self.value(one)) is not None), None)
+        """The first option that is told, from the one at ``option`` on: which one it is, is not
+        known. How many there were is noted."""
+        options: list[ast.expr] = []
+        left: list[ast.expr] = [node]
+        while left and len(options) < MAX_OPTIONS:
+            match left.pop():
+                case ast.IfExp(body=body, orelse=other):
+                    left += [other, body]
+                case ast.BoolOp(op=ast.Or(), values=values):
+                    left += reversed(values)
+                case ast.BoolOp(values=values):
+                    left += values
+                case one:
+                    options.append(one)
+        self.options = max(self.options, len(options))
+        at = self.option % len(options)
+        found = (self.value(one) for one in options[at:] + options[:at])
+        return next((value for value in found if value is not None), None)
 
     def _walrus(self, node: ast.NamedExpr) -> Any:
         value = self.value(node.value)
