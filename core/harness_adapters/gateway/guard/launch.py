@@ -15,7 +15,10 @@ from harness_adapters.gateway.guard.programs.words import run_program
 from harness_adapters.gateway.guard.recorder import Recorder
 from harness_adapters.gateway.guard.state import State
 
-_MAY_RUN = re.compile(r"[A-Za-z$]|/(?:usr/)?s?bin/")
+# ``$PIP install x`` is what its name says; a variable of another name is mostly set nowhere, and
+# then what follows is the command.
+_UNTOLD = re.compile(r"\$[A-Za-z_]\w*\Z")
+_MAY_RUN = re.compile(r"[A-Za-z_][\w+-]*\Z|\$\w+\Z|/(?:usr/)?s?bin/")
 _TO_ARRAY = re.compile(r"-[a-zA-Z]*a\Z")  # ``read -ra NAME``
 
 
@@ -47,8 +50,12 @@ def _launched(rec: Recorder, state: State, words: Sequence[str], pipe: Pipe | No
         return handler(rec, state, words, pipe)
     if interpreters.PYTHON.match(name):
         return interpreters.python(rec, state, words, pipe)
-    if first[:1] == "$" and len(words) > 1 and _MAY_RUN.match(words[1]):
-        launch(rec, state, words[1:], pipe)  # a variable that nothing told is mostly empty
+    if first[:1] == "$" and len(words) > 1 and _UNTOLD.match(first):
+        named = first[1:].casefold()
+        if named in _HANDLERS or programs.knows(named) or interpreters.PYTHON.match(named):
+            launch(rec, state, [named, *words[1:]], pipe)
+        elif _MAY_RUN.match(words[1]):
+            launch(rec, state, words[1:], pipe)
     if "/" in first:
         interpreters.program_file(rec, state, words, pipe)
     if name in SIFT_OR_CARRY:

@@ -31,7 +31,7 @@ _MAX_TYPED = 16 * 1024
 _MAX_TURNS = 32  # of a loop over known values
 _MAX_OTHERS = 4  # values that a name may have had before a branch, which may not be taken
 _MAX_NAMES = 32  # looked for in a call's arguments
-_MAX_INLINED = 32  # calls of the program's own functions that are followed into these
+_MAX_INLINED = 64  # calls of the program's own functions that are followed into these
 # Nodes and values in which nothing stands, and fields that hold only such.
 _LEAVES: frozenset[type] = frozenset(
     (type(None), str, int, bool, float, bytes, ast.Name, ast.Constant, ast.Pass, ast.alias)

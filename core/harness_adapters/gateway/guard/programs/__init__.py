@@ -48,6 +48,11 @@ _HANDLERS: dict[str, Handler] = (
 )
 
 
+def knows(name: str) -> bool:
+    """Whether more is known of a program than its name."""
+    return name in _HANDLERS
+
+
 def follow(rec: Recorder, state: State, name: str, words: Words, pipe: Pipe | None) -> None:
     """Record what one plain command does."""
     if name in _NO_FILES:
