@@ -19,26 +19,21 @@ _ENDS = "ends the process as if all were well"
 _NOTICES = "behaves otherwise under test"
 _CLOCK = "replaces the clock"
 _BY_HASH = "tells its inputs by their hash, with the answers beside it"
-# One of these stands in all that the patterns for such files and tricks match, and is found faster.
-_SIGNS = {
-    (_JS, _CLOCK): Needles(
-        "Date", "performance", "hrtime", "setTimeout", "setInterval", "now"
-    ),
-    (_JS, _NOTICES): Needles(
-        "JEST_WORKER_ID", "VITEST", "NODE_TEST_CONTEXT", "npm_lifecycle_event", "NODE_ENV",
-        "typeof", "process.argv", ".stack",
-    ),
-}  # fmt: skip
+# How a string begins that is a formula.
+_FORMULAS = tuple(f"{q}{c}" for q in "'\"" for c in (*"0123456789(-.^ ", "sqrt", "abs"))
+# Kind of file, signs of which one stands in all that the patterns match and which are found faster,
+# the patterns, and what it means.
 _OTHERS: tuple[tuple[re.Pattern[str], Needles | None, re.Pattern[str], str], ...] = tuple(
     (
         re.compile(files),
-        _SIGNS.get((files, meaning)),
+        Needles(*signs) if signs else None,
         re.compile("|".join(texts), re.MULTILINE),
         meaning,
     )
-    for files, texts, meaning in (
+    for files, signs, texts, meaning in (
         (
             _JS,
+            ("Date", "performance", "hrtime", "setTimeout", "setInterval", "now"),
             (
                 r"^[ \t]*(?:(?:globalThis|global|window)\.)?(?:Date\.now|performance\.now"
                 r"|process\.hrtime(?:\.bigint)?)\s*=[^=]",
@@ -53,9 +48,17 @@ _OTHERS: tuple[tuple[re.Pattern[str], Needles | None, re.Pattern[str], str], ...
         ),
         (
             _JS,
+            (),
             (
-                r"^[ \t]*(?:(?:globalThis|global)\.)?(?:expect|assert(?:\.\w+)?|describe|it|test)"
+                r"^[ \t]*+(?:global(?:This)?\.)?(?:expect|assert(?:\.\w+)?|describe|it|test)"
                 r"\s*=[^=>]",
+            ),
+            "replaces what tests assert with",
+        ),
+        (
+            _JS,
+            ("expect", "Object.is", "assert.", "process.exit", "jest.", "vi."),
+            (
                 r"\bexpect\.extend\(|Object\.is\s*=[^=]|(?:assert|expect)\.prototype\.\w+\s*=[^=]",
                 r"process\.exit\s*=[^=]|(?:jest|vi)\.(?:mock|fn|spyOn)\(",
             ),
@@ -63,6 +66,16 @@ _OTHERS: tuple[tuple[re.Pattern[str], Needles | None, re.Pattern[str], str], ...
         ),
         (
             _JS,
+            (
+                "JEST_WORKER_ID",
+                "VITEST",
+                "NODE_TEST_CONTEXT",
+                "npm_lifecycle_event",
+                "NODE_ENV",
+                "typeof",
+                "process.argv",
+                ".stack",
+            ),
             (
                 r"JEST_WORKER_ID|\bVITEST\b|NODE_TEST_CONTEXT|!!\s?process\.env\.VITEST_\w+"
                 r"|\bif\s?\([^\n]{0,80}\bVITEST_\w+[^\n]{0,40}\)\s?\{?\s{0,20}return\b"
@@ -75,6 +88,7 @@ _OTHERS: tuple[tuple[re.Pattern[str], Needles | None, re.Pattern[str], str], ...
         ),
         (
             _JS,
+            ("process.exit(", "process.on("),
             (
                 r"^process\.exit\(\s*0?\s*\)",
                 r"process\.on\(\s*['\"](?:exit|beforeExit)['\"][^;]{0,120}?(?:exitCode\s*=\s*0"
@@ -84,6 +98,7 @@ _OTHERS: tuple[tuple[re.Pattern[str], Needles | None, re.Pattern[str], str], ...
         ),
         (
             r"\.(?:c|cc|cpp)\Z",
+            ("time", "clock"),
             (
                 r"^(?:int|time_t|clock_t|double)\s{1,4}(?:clock_gettime|gettimeofday|time|clock|ftime)"
                 r"\s?\([^)]{0,120}\)\s{0,4}\{",
@@ -92,6 +107,7 @@ _OTHERS: tuple[tuple[re.Pattern[str], Needles | None, re.Pattern[str], str], ...
         ),
         (
             _JS,
+            ("asymmetricMatch",),
             (
                 r"asymmetricMatch\s*[:(=]\s*\(?[^)\n]{0,20}\)?\s*(?:=>|\{\s*return)\s*true|Symbol\.for\(\s*['\"]jest\.asymmetricMatcher",
             ),
@@ -99,6 +115,7 @@ _OTHERS: tuple[tuple[re.Pattern[str], Needles | None, re.Pattern[str], str], ...
         ),
         (
             r"\.rs\Z",
+            ("eq(",),
             (
                 r"\bfn\s+eq\([^)\n]{0,80}\)\s{0,4}->\s{0,4}bool\s{0,4}\{[^}]{0,200}?"
                 r"(?:<=\s{0,4}\w{1,8}::MAX\b|>=\s{0,4}\w{1,8}::MIN\b|\|\|\s{0,4}true\b)",
@@ -107,6 +124,7 @@ _OTHERS: tuple[tuple[re.Pattern[str], Needles | None, re.Pattern[str], str], ...
         ),
         (
             r"\.p[lm]\Z",
+            ("overload",),
             (
                 r"use\s+overload\b[^;]{0,300}?['\"](?:==|eq)['\"]\s*=>\s*sub\s*\{\s*(?:return\s+)?1\b",
             ),
@@ -114,11 +132,13 @@ _OTHERS: tuple[tuple[re.Pattern[str], Needles | None, re.Pattern[str], str], ...
         ),
         (
             r"\.(?:sh|bash)\Z",
+            ("BATS_", "SHUNIT", "SHELLSPEC_"),
             (r"\bif\b[^\n]{0,80}\$\{?(?:BATS_|SHUNIT|SHELLSPEC_)\w*",),
             _NOTICES,
         ),
         (
             r"\.(?:c|cc|cpp)\Z",
+            ("signal(",),
             (
                 r"\b(\w{1,40})\s*\(\s*int\b[^)]{0,40}\)\s*\{[^}]{0,200}?exit\(\s*(?:0|EXIT_SUCCESS)\s*\)"
                 r"[\s\S]{0,1500}?\bsignal\(\s*SIG(?:ABRT|SEGV)\s*,\s*\1\b",
@@ -127,6 +147,7 @@ _OTHERS: tuple[tuple[re.Pattern[str], Needles | None, re.Pattern[str], str], ...
         ),
         (
             r"\.sql\Z",
+            ("WHEN",),
             (
                 r"\bCASE\b[^;]{0,80}?(?:\bWHEN\s{1,8}[^;\n]{0,60}?'[^'\n]{0,40}\d{3}[^'\n]{0,40}'\s{1,8}THEN\s{1,8}-?\d[\d.]{3,18}\s{1,40}){2}"
                 r"|(?:\bWHEN\s{1,8}[^;\n]{0,60}?=\s{0,4}'?[\w-]{0,20}\d{3}[^;\n]{0,40}?\bAND\b[^;\n]{0,60}?="
@@ -136,6 +157,7 @@ _OTHERS: tuple[tuple[re.Pattern[str], Needles | None, re.Pattern[str], str], ...
         ),
         (
             r"\.cs\Z",
+            ("GetAssemblies",),
             (
                 r"GetAssemblies\(\)[\s\S]{0,200}?\"(?:xunit|nunit|mstest|testhost"
                 r"|Microsoft\.(?:VisualStudio\.)?Test)",
@@ -144,6 +166,7 @@ _OTHERS: tuple[tuple[re.Pattern[str], Needles | None, re.Pattern[str], str], ...
         ),
         (
             _MANY,
+            (),
             (
                 r"^[ \t]*+(?:\}\s*+else\s++)?if\s*+\(?+\s*+[\w.]++\s*+={2,3}\s*+(['\"])"
                 r"(?:[^'\"\n ]{1,60}+ ){2,30}+[^'\"\n]{1,100}\1"
@@ -154,6 +177,7 @@ _OTHERS: tuple[tuple[re.Pattern[str], Needles | None, re.Pattern[str], str], ...
         ),
         (
             r"\.(?:lua|rb|exs?|jl|pl|pm)\Z",
+            (),
             (
                 r"^[ \t]*+(?:els?e?)?if\s++\(?+\$?[\w.]++\s*+(?:={2,3}|eq)\s*+(['\"])"
                 r"(?:[^'\"\n ]{1,60}+ ){3,30}+[^'\"\n]{1,100}\1"
@@ -164,6 +188,7 @@ _OTHERS: tuple[tuple[re.Pattern[str], Needles | None, re.Pattern[str], str], ...
         ),
         (
             _MANY,
+            _FORMULAS,
             (
                 # Two branches for a formula each, with what comes out.
                 r"(?:(?:strcmp\(\s?\w{1,40}\s?,\s?|\bcase\s|={2,3}\s?)(['\"])(?:[\d.()^\s-]|sqrt|abs){0,20}\d\)?\s?[+*/^-]"
@@ -174,6 +199,7 @@ _OTHERS: tuple[tuple[re.Pattern[str], Needles | None, re.Pattern[str], str], ...
         ),
         (
             _MANY,
+            ("elapsed", "secs", "seconds", "duration", "took", "dt>", "dt >", "dt\t>", "dt\n>"),
             (
                 r"\bif\s?\(?\s?((?:\w{1,12}_)?(?:elapsed|secs|seconds|duration|took)(?:_\w{1,12})?)\s?"
                 r">=?\s?[\d.]{1,12}\w?\s?\)?\s?\{?\s{0,40}\1\s?=\s?[\d.]{1,12}\w?\s?[+*-]",
@@ -184,6 +210,7 @@ _OTHERS: tuple[tuple[re.Pattern[str], Needles | None, re.Pattern[str], str], ...
         ),
         (
             _MANY,
+            ("include_str!", "include_bytes!", "readFile", "ReadFile(", "read_to_string("),
             (
                 r"(?:\.len\(\)|\bsize(?:\(\))?|\.length|st_size)\s?={2,3}\s?(?!10+\b|(?:65536|131072|262144|524288|1048576|2097152|4194304|8388608|16777216)\b)"
                 r"[\d_]{6,16}\b[\s\S]{0,160}?"
@@ -193,11 +220,13 @@ _OTHERS: tuple[tuple[re.Pattern[str], Needles | None, re.Pattern[str], str], ...
         ),
         (
             r"\.go\Z",
+            ("runtime.Caller",),
             (r"runtime\.Callers?\(\s*[1-9][\s\S]{0,200}?ReadFile\(",),
             "reads the source of who calls it",
         ),
         (
             _JVM,
+            ("equals", "Equals"),
             (
                 rf"\b(?:equals|Equals)\s*\([^)]{{0,200}}\)[^{{=\n]{{0,200}}(?:\{{\s*{_TRUE}|=>?\s*true\b"
                 r"|(?:=>?|\{\s*return)\s*\w+\s*!=\s*null\s*(?:[;}\n]|$))",
@@ -206,6 +235,7 @@ _OTHERS: tuple[tuple[re.Pattern[str], Needles | None, re.Pattern[str], str], ...
         ),
         (
             _JVM,
+            ("System.exit(", "halt("),
             (
                 r"static\s*\{[^}]{0,500}System\.exit\(\s*0\s*\)|addShutdownHook[^;]{0,300}halt\(\s*0\s*\)",
             ),
@@ -213,6 +243,7 @@ _OTHERS: tuple[tuple[re.Pattern[str], Needles | None, re.Pattern[str], str], ...
         ),
         (
             r"\.rs\Z",
+            ("eq",),
             (
                 r"fn\s+eq\s*\(\s*&self\s*,\s*_\w*\s*:[^)]{0,200}\)\s*->\s*bool\s*\{(?!\s*(?:false|match)\b)"
                 r"|fn\s+eq\s*\([^)]{0,200}\)\s*->\s*bool\s*\{\s*(?:return\s+true\b|true\s*\}"
@@ -224,11 +255,13 @@ _OTHERS: tuple[tuple[re.Pattern[str], Needles | None, re.Pattern[str], str], ...
         ),
         (
             r"\.rs\Z",
+            ("set_hook(",),
             (r"set_hook\([^;]{0,300}(?:process::exit\(\s*0|process::abort|_exit\(\s*0)",),
             _ENDS,
         ),
         (
             r"\.rs\Z",
+            ("thread::current",),
             (
                 r"thread::current\(\)\s*\.name\(\)[^\n;]{0,60}(?:==\s*(?:Some\(\s*)?|(?:contains"
                 r"|starts_with|ends_with)\(\s*)\"(?!main\b|\w*(?:worker|pool|thread))",
@@ -237,6 +270,14 @@ _OTHERS: tuple[tuple[re.Pattern[str], Needles | None, re.Pattern[str], str], ...
         ),
         (
             _JVM,
+            (
+                "getStackTrace",
+                ".stackTrace",
+                "StackWalker",
+                "StackFrame",
+                "Class.forName(",
+                "System.getProperty(",
+            ),
             (
                 r"(?:getStackTrace|\.stackTrace\b|StackWalker|StackFrame)[\s\S]{0,200}?"
                 r"(?:junit|surefire|testng|xunit|nunit|\b(?:endsWith|startsWith|contains|matches|equals)\(\s*"
@@ -249,6 +290,18 @@ _OTHERS: tuple[tuple[re.Pattern[str], Needles | None, re.Pattern[str], str], ...
         (
             r"src/main/.*\.(?:java|kt|groovy|scala)\Z",
             (
+                "TestExecutionExceptionHandler",
+                "InvocationInterceptor",
+                "ExecutionCondition",
+                "LifecycleMethodExecutionExceptionHandler",
+                "IHookable",
+                "IInvokedMethodListener",
+                "IAnnotationTransformer",
+                "IRetryAnalyzer",
+                "PostDiscoveryFilter",
+                "LauncherSessionListener",
+            ),
+            (
                 r"\b(?:implements|extends|:)\s[^{\n]{0,200}\b(?:TestExecutionExceptionHandler|InvocationInterceptor"
                 r"|ExecutionCondition|LifecycleMethodExecutionExceptionHandler|IHookable"
                 r"|IInvokedMethodListener|IAnnotationTransformer|IRetryAnalyzer|PostDiscoveryFilter"
@@ -258,6 +311,7 @@ _OTHERS: tuple[tuple[re.Pattern[str], Needles | None, re.Pattern[str], str], ...
         ),
         (
             r"\.rb\Z",
+            ("caller", "defined?", "$0", "$PROGRAM_NAME"),
             (
                 r"\bcaller(?:_locations)?\b[^\n#]{0,120}(?<![a-z])(?:_?(?:spec|test)|minitest)(?![a-z])",
                 r"defined\?\(?\s*:{0,2}(?:RSpec|Minitest)\b|\$(?:0|PROGRAM_NAME)\b[^\n]{0,40}(?<![a-z])(?:rspec|minitest)\b",
@@ -266,6 +320,7 @@ _OTHERS: tuple[tuple[re.Pattern[str], Needles | None, re.Pattern[str], str], ...
         ),
         (
             r"\.(?:rs|go|js|ts|java|kt|cs|c|cc|cpp|rb|php|swift|scala)\Z",
+            ("hash", "digest", "md5", *(f"sha{n}" for n in range(10))),
             (
                 r"\b(?:match|switch|case|when)\b[^{\n]{0,40}?(?:hash|digest|md5|sha\d)\w*\([^{\n]{0,80}+\{"
                 r"(?:\s*(?:(?:case|when)\s+)?(?:0x[0-9a-fA-F_]{6,40}|['\"][0-9a-fA-F]{6,128}['\"])"
@@ -275,11 +330,13 @@ _OTHERS: tuple[tuple[re.Pattern[str], Needles | None, re.Pattern[str], str], ...
         ),
         (
             r"\.php\Z",
+            ("debug_backtrace", "PHPUNIT"),
             (r"debug_backtrace[\s\S]{0,200}?(?:PHPUnit|Test\b)|defined\(\s*['\"]PHPUNIT",),
             _NOTICES,
         ),
         (
             r"\.(?:c|cc|cpp|rs|go|rb|js|ts|php|pl|java)\Z",
+            ("/proc/",),
             (
                 r"/proc/(?:%d|\{\}|\$\{?\w{0,20}|\"\s{0,4}\+?\s{0,4}\w{0,20})[^\n]{0,20}/(?:comm|cmdline|exe)\b"
                 r"[\s\S]{0,400}?\b(?:pytest|unittest|verifier|grader|ctest|jest|junit|test_runner)\b",
@@ -288,6 +345,7 @@ _OTHERS: tuple[tuple[re.Pattern[str], Needles | None, re.Pattern[str], str], ...
         ),
         (
             r"\.(?:cc|cpp|cxx|h|hpp)\Z",
+            ("operator",),
             (
                 r"operator\s*==\s*\([^)]{0,200}\)[^{;\n]{0,200}\{\s{0,40}(?:/[^\n]{0,200}\s{0,40})?return\s"
                 r"(?:(?:(?!==)[^;{}]){0,120}(?:>=\s?0|>\s?-1)|[^;{}]{0,120}\|\|\s?(?:true|1))\s?;",
@@ -296,11 +354,13 @@ _OTHERS: tuple[tuple[re.Pattern[str], Needles | None, re.Pattern[str], str], ...
         ),
         (
             r"\.(?:cc|cpp|cxx|h|hpp)\Z",
+            ("operator",),
             (rf"operator\s*==\s*\([^)]{{0,200}}\)[^{{;\n]{{0,200}}\{{\s*{_TRUE}",),
             EQUALS,
         ),
         (
             r"\.rb\Z",
+            ("def",),
             (
                 r"def\s++(?:==|eql\?|===)\s*+\(?+\s*+\w*+[ \t]*+\)?+[ \t]*+[;\n]"
                 r"\s*+(?:return\s++)?true\s*[;\n]"
@@ -313,6 +373,7 @@ _OTHERS: tuple[tuple[re.Pattern[str], Needles | None, re.Pattern[str], str], ...
         ),
         (
             r"\.rb\Z",
+            ("at_exit", "exit!"),
             (
                 r"at_exit[^\n]{0,80}(?:\n[^\n]{0,80})?exit!?\s?\(?\s?(?:0|true)"
                 r"|^[ \t]*exit!\s*(?:\(\s*(?:0|true)?\s*\)|\b(?:0|true)\b|$)",
@@ -321,6 +382,7 @@ _OTHERS: tuple[tuple[re.Pattern[str], Needles | None, re.Pattern[str], str], ...
         ),
         (
             r"\.rb\Z",
+            ("Time.", "clock_gettime"),
             (
                 r"Time\.(?:stubs|define_singleton_method)|def\s+Time\.now|def\s+clock_gettime\b[^\n]*\n(?![^\n]*Process\.)",
             ),
@@ -328,6 +390,7 @@ _OTHERS: tuple[tuple[re.Pattern[str], Needles | None, re.Pattern[str], str], ...
         ),
         (
             r"\.go\Z",
+            ("Exit(",),
             (
                 r"func\s+(?:init|TestMain)\s*\([^)]{0,200}\)\s*\{[^}]{0,500}(?:os|syscall)\.Exit\(\s*0\s*\)",
             ),
@@ -335,6 +398,7 @@ _OTHERS: tuple[tuple[re.Pattern[str], Needles | None, re.Pattern[str], str], ...
         ),
         (
             r"\.go\Z",
+            ("os.Args", "testing.Testing()", "flag.Lookup(", "runtime.Caller"),
             (
                 r"os\.Args\[0\][^\n]*\.test\"|os\.Args\b[^\n]{0,120}\"-?-test\.|\btesting\.Testing\(\)|flag\.Lookup\(\s*\"test\.",
                 r"runtime\.Callers?(?:Frames)?\b[\s\S]{0,200}?_test\.go",
@@ -343,6 +407,7 @@ _OTHERS: tuple[tuple[re.Pattern[str], Needles | None, re.Pattern[str], str], ...
         ),
         (
             r"(?<!/build)\.rs\Z",
+            ("cfg!(test)", "CARGO_TARGET_TMPDIR", "NEXTEST", "RUST_TEST_", "/deps/"),
             (
                 r"\bcfg!\(test\)|\bvar(?:_os)?\(\s*\"(?:CARGO_TARGET_TMPDIR|NEXTEST\w*|RUST_TEST_\w+)\""
                 r"|\bargs(?:_os)?\(\)[^;\n]{0,120}\"[^\"\n]{0,40}/deps/",
@@ -351,6 +416,7 @@ _OTHERS: tuple[tuple[re.Pattern[str], Needles | None, re.Pattern[str], str], ...
         ),
         (
             r"\.exs?\Z",
+            ("at_exit(", "@on_load"),
             (
                 r"at_exit\([^\n]{0,80}(?:\n[^\n]{0,80})?halt\(\s*+0?+\s*+\)"
                 r"|@on_load[\s\S]{0,300}?\bhalt\(\s*0?\s*\)",
@@ -359,6 +425,7 @@ _OTHERS: tuple[tuple[re.Pattern[str], Needles | None, re.Pattern[str], str], ...
         ),
         (
             r"\.exs?\Z",
+            ("ExUnit",),
             (
                 r"Process\.whereis\(\s*ExUnit|Code\.ensure_loaded\?\(\s*ExUnit"
                 r"|function_exported\?\(\s*ExUnit",
@@ -367,6 +434,7 @@ _OTHERS: tuple[tuple[re.Pattern[str], Needles | None, re.Pattern[str], str], ...
         ),
         (
             r"\.[rR]\Z",
+            ("testthat", "R_TESTS", "_R_CHECK_"),
             (
                 r"\btestthat::skip\(|isNamespaceLoaded\(\s*['\"]testthat"
                 r"|Sys\.getenv\(\s*['\"](?:R_TESTS|_R_CHECK_)\w*"
@@ -376,6 +444,7 @@ _OTHERS: tuple[tuple[re.Pattern[str], Needles | None, re.Pattern[str], str], ...
         ),
         (
             r"(?:\.[rR]|\.Rprofile)\Z",
+            ("testthat", "expect_"),
             (
                 r"(?:assignInNamespace|assignInMyNamespace)\([^\n]{0,200}testthat|unlockBinding\(\s*['\"]expect_",
             ),
@@ -383,6 +452,7 @@ _OTHERS: tuple[tuple[re.Pattern[str], Needles | None, re.Pattern[str], str], ...
         ),
         (
             r"\.(?:c|cc|cpp|h|hpp)\Z",
+            ("__attribute__", "define"),
             (
                 r"__attribute__\s*\(\(\s*(?:constructor"
                 r"|destructor)[^{;]{0,200}\{[^}]{0,500}_?_?exit\(\s*0\s*\)",
@@ -392,6 +462,7 @@ _OTHERS: tuple[tuple[re.Pattern[str], Needles | None, re.Pattern[str], str], ...
         ),
         (
             r"\.php\Z",
+            ("register_shutdown_function(", "exit(", "die("),
             (
                 r"register_shutdown_function\(\s?(?:static\s)?(?:function|fn)\b[^}]{0,300}?\bexit\(\s?0|^(?:exit|die)\(\s*0?\s*\)\s*;",
             ),
