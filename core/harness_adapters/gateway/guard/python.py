@@ -31,7 +31,7 @@ _MAX_TYPED = 16 * 1024
 _MAX_TURNS = 32  # of a loop over known values
 _MAX_OTHERS = 4  # values that a name may have had before a branch, which may not be taken
 _MAX_NAMES = 32  # looked for in a call's arguments
-_MAX_INLINED = 64  # calls of the program's own functions that are followed into these
+_MAX_INLINED = 32  # calls of the program's own functions that are followed into these
 # Nodes and values in which nothing stands, and fields that hold only such.
 _LEAVES: frozenset[type] = frozenset(
     (type(None), str, int, bool, float, bytes, ast.Name, ast.Constant, ast.Pass, ast.alias)
@@ -198,9 +198,12 @@ class _Program(Effects):
 
     def _inside(self, body: Sequence[ast.AST], names: Mapping[str, Any], depth: int) -> None:
         """What names of its own are inside is nothing to the rest."""
+        others = self._others
+        self._others = dict(others)
         self.enter(names)
         self._walk(body, depth + 1)
         self.leave(but=self._globals)
+        self._others = others
 
     def _global(self, node: ast.Global | ast.Nonlocal, depth: int) -> bool:
         self._globals.update(node.names)
@@ -229,9 +232,12 @@ class _Program(Effects):
         for one in made.body:
             if isinstance(one, ast.FunctionDef) and one.name == "__init__":
                 self._inline(one, [None, *self.values(call.args)], given, depth)
-            elif isinstance(one, ast.AnnAssign) and getattr(one.target, "id", "") in given:
-                name = self.name(one.target)  # a dataclass
-                self.fields[name] = given[name]
+            elif (
+                isinstance(one, ast.AnnAssign)
+                and isinstance(one.target, ast.Name)
+                and (name := one.target.id) in given
+            ):
+                self.fields[name] = given[name]  # a dataclass
 
     def _assigned(self, node: ast.Assign, depth: int) -> bool:
         self._assign(node.targets, node.value)
@@ -263,14 +269,16 @@ class _Program(Effects):
         return True
 
     def _try(self, node: ast.Try | ast.TryStar, depth: int) -> bool:
-        for body in (node.body, *(one.body for one in node.handlers), node.orelse, node.finalbody):
-            self._branch(body, depth)
+        self._branch(node.body, depth)
+        for one in node.handlers:
+            self._branch([*([one.type] if one.type else []), *one.body], depth)
+        self._branch([*node.orelse, *node.finalbody], depth)
         return True
 
     def _match(self, node: ast.Match, depth: int) -> bool:
         self._walk([node.subject], depth + 1)
         for one in node.cases:
-            self._branch(one.body, depth)
+            self._branch([*([one.guard] if one.guard else []), *one.body], depth)
         return True
 
     def _branch(self, body: Sequence[ast.AST], depth: int) -> None:
@@ -292,9 +300,9 @@ class _Program(Effects):
             kept.append(value)
 
     def _for(self, node: ast.For | ast.AsyncFor, depth: int) -> bool:
-        values = self.items(node.iter)
-        self._walk([node.iter], depth + 1)
-        if not values:
+        values = self.items(node.iter) or ()
+        self._walk([node.iter, node.target], depth + 1)
+        if all(value is None for value in values):
             self.bind(node.target, None)
             self._branch([*node.body, *node.orelse], depth)
             return True
@@ -383,23 +391,29 @@ class _Program(Effects):
             self.option = option
             self._do(node, depth, again=True)
         self.option = 0
-        if self._others:
+        if self._others and self._inlining < 2:
             self._do_otherwise(node, depth)
         self.change(node)
         return False
 
     def _do_otherwise(self, node: ast.Call, depth: int) -> None:
         """A call again, with what names may be as well."""
-        names: list[str] = []
-        left: list[ast.AST] = [node]
+        names: dict[str, None] = {}
+        left: list[ast.AST] = [node.func, *node.args, *[one.value for one in node.keywords]]
         for one in left:
-            if isinstance(one, ast.Name) and one.id in self._others and one.id not in names:
-                names.append(one.id)
-            if len(left) < _MAX_NAMES:
-                left += ast.iter_child_nodes(one)
+            match one:
+                case ast.Name(id=name):
+                    if name in self._others:
+                        names[name] = None
+                case ast.Attribute(value=inner):
+                    left.append(inner)
+                case ast.Constant():
+                    pass
+                case _ if len(left) < _MAX_NAMES:
+                    left += ast.iter_child_nodes(one)
         for name in names:
             now = self.names.get(name)
-            for other in self._others[name]:
+            for other in list(self._others.get(name, ())):
                 self.names[name] = other
                 self._do(node, depth, again=True)
             self.names[name] = now

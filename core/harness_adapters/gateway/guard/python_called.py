@@ -23,6 +23,7 @@ from harness_adapters.gateway.guard.recorder import Recorder
 from harness_adapters.gateway.guard.state import State
 
 _MAX_CALLS_DEEP = 4  # functions of the program's own that are worked out inside one another
+_MAX_STATEMENTS = 250  # of such functions, in one program; beyond that nothing is told of them
 _NO_RESULT = object()  # no ``return`` was reached
 _CHANGES = names("append add appendleft insert extend update")
 _SAME = names(
@@ -43,6 +44,7 @@ class Called(Values):
     def __init__(self, rec: Recorder, state: State, argv: Sequence[str]) -> None:
         super().__init__(rec, state, argv)
         self._calling = 0
+        self._statements = 0
 
     def call_value(self, node: ast.Call) -> Any:
         """What a call gives, if it only works something out."""
@@ -104,6 +106,9 @@ class Called(Values):
         """What statements return, of both branches the first that is told; ``None`` where they do
         more than work something out."""
         for statement in body:
+            self._statements += 1
+            if self._statements > _MAX_STATEMENTS:
+                return None
             self.rec.value()
             found: Any = _NO_RESULT
             match statement:
@@ -142,7 +147,7 @@ class Called(Values):
         own, method = self.value(call.func.value), call.func.attr
         args = self.values(call.args)
         if isinstance(own, dict) and method == "update":
-            more = args[0] if args and isinstance(args[0], dict) else {}
+            more = dict(args[0]) if args and isinstance(args[0], dict) else {}
             more |= {one.arg: self.value(one.value) for one in call.keywords if one.arg}
             own.update(list(more.items())[: max(0, MAX_ITEMS - len(own))])
         elif isinstance(own, list) and args and len(own) < MAX_ITEMS:

@@ -216,7 +216,8 @@ FUNCTIONS: dict[str, Callable[[State, list[Any]], Any]] = {
     "enumerate": lambda _, a: [[i, v] for i, v in enumerate(list(a[0])[:MAX_ITEMS])],
     "str.maketrans": lambda _, a: str.maketrans(*a),
     "bytes.maketrans": lambda _, a: str.maketrans(*a),
-    "shlex.split": lambda _, a: shlex.split(a[0])[:MAX_ITEMS],
+    # Of nothing it would read standard input.
+    "shlex.split": lambda _, a: shlex.split(a[0])[:MAX_ITEMS] if isinstance(a[0], str) else None,
     "shlex.join": lambda _, a: shlex.join(a[0]),
     "shlex.quote": lambda _, a: shlex.quote(a[0]),
     "glob.glob": lambda _, a: [a[0]],

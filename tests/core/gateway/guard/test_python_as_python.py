@@ -8,14 +8,16 @@ import io
 import os
 import posixpath
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from harness_adapters.gateway.guard.actions import ReadPath, Unparsed
+from harness_adapters.gateway.guard.errors import Unjudgeable
 from harness_adapters.gateway.guard.ledger import Ledger
 from harness_adapters.gateway.guard.python import run_python
 from harness_adapters.gateway.guard.recorder import Recorder
@@ -182,3 +184,17 @@ def test_what_python_opens_is_watched() -> None:
         Path("/nowhere").read_text()
         os.open("/else", 0)
     assert noted == ["/nowhere", "/else"]
+
+
+def test_real_programs_are_read_without_a_fault() -> None:
+    """Those of Python itself and of what runs these tests; some are more than a call may be."""
+    files = sorted(Path(os.__file__).parent.rglob("*.py"))[::40]
+    files += sorted(Path(pytest.__file__).parents[1].glob("_pytest/**/*.py"))
+    read = 0
+    for file in files:
+        program = file.read_text("utf-8", "replace")
+        rec = Recorder((0, len(program)))
+        with suppress(Unjudgeable):
+            run_python(rec, State(Ledger(TaskPolicy(workdir="/app"))), program)
+            read += 1
+    assert read > len(files) // 2
