@@ -272,7 +272,7 @@ def _real(state: State, words: Sequence[str]) -> str:
 
 
 def _seq(state: State, words: Sequence[str]) -> str:
-    ends = [int(word[:6]) for word in words[1:] if word.lstrip("-").isdigit()]
+    ends = [int(word[:6]) for word in words[1:] if word.removeprefix("-").isdecimal()]
     low, high = (1, ends[0]) if len(ends) == 1 else (ends[0], ends[-1])
     return "".join(f"{n}\n" for n in range(low, high + 1)[:64])
 

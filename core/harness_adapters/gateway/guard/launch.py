@@ -153,7 +153,7 @@ def _shift(rec: Recorder, state: State, words: Sequence[str], pipe: Pipe | None)
     given = state.variables.get("@")
     if given is not None:
         rec.value(8 * len(given))
-        places = int(words[1][:4]) if len(words) > 1 and words[1].isdigit() else 1
+        places = int(words[1][:4]) if len(words) > 1 and words[1].isdecimal() else 1
         state.variables["@"] = joined(elements(given)[places:])
     return ""
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 #: Stands behind each element of a list.
 ELEMENT = "\ue006"
+_PLACE = re.compile(r"-?[0-9]{1,6}\Z")
 _KEYED = re.compile(r"\[([^\]]*)\]=")
 
 
@@ -42,8 +43,8 @@ def element(value: str, index: str) -> str | None:
     for one in found:
         if one.startswith(f"[{index}]="):
             return one[len(index) + 3 :]
-    if index.lstrip("-").isdigit():
-        place = int(index[:6])
+    if _PLACE.match(index):
+        place = int(index)
         return found[place] if -len(found) <= place < len(found) else ""
     return None
 
@@ -57,7 +58,7 @@ def positional(given: str, place: int) -> str:
 def with_element(value: str, index: str, new: str) -> str:
     """The list after ``A[index]=new``."""
     found = [one for one in elements(value) if not one.startswith(f"[{index}]=")]
-    place = int(index[:6]) if index.isdigit() else -1
+    place = int(index) if _PLACE.match(index) else -1
     if 0 <= place < len(found) and not _KEYED.match(found[place]):
         found[place] = new
     else:

@@ -41,7 +41,7 @@ _DULL_FIELDS = names(
     ctx op ops id attr arg name names asname kind type_comment level module conversion rest
     """
 )
-_FIELDS: dict[type, tuple[str, ...]] = {}
+_FIELDS: dict[type, tuple[str, ...]] = {ast.Constant: ()}
 _PATH_LITERAL = re.compile(r"['\"]((?:/|\.\./|~/)[^'\"\s\\]{1,200})['\"]")
 _ADDRESS_KEYWORDS = frozenset(("endpoint_url", "base_url", "api_base", "proxy", "endpoint"))
 

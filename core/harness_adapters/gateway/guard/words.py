@@ -207,7 +207,7 @@ class Words:
             return value
         if name in ("PWD", "HOME", "IFS"):
             return {"PWD": self.state.cwd, "HOME": self.state.home}.get(name, " ")
-        if (name.isdigit() or name == "#") and (given := variables.get("@")) is not None:
+        if (name.isdecimal() or name == "#") and (given := variables.get("@")) is not None:
             return str(given.count(ELEMENT)) if name == "#" else positional(given, int(name[:4]))
         return None
 

@@ -198,3 +198,18 @@ def test_real_programs_are_read_without_a_fault() -> None:
             run_python(rec, State(Ledger(TaskPolicy(workdir="/app"))), program)
             read += 1
     assert read > len(files) // 2
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "for x in ...:\n    open(x)",
+        "if ...:\n    open('a')",
+        "while 1j:\n    open('a')",
+        "match ...:\n    case x if ...:\n        open(x)",
+        "(lambda: ...)()\n(lambda p=...: open(p))()",
+        "import shlex\nopen(shlex.split(x))\nopen('{²}{5}'.format('a'))\nopen('a'.zfill('b'))",
+    ],
+)
+def test_odd_values_break_nothing(program: str) -> None:
+    seen(program)

@@ -102,3 +102,18 @@ def test_words_are_what_bash_makes_of_them(shape: str, words: list[str]) -> None
 )
 def test_words_that_the_grammar_would_take_for_two(words: str) -> None:
     assert shown(f"show {words}") == said_by_bash(f"show {words}")
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "set -- a; echo $²",
+        "A[²]=x; echo ${A[²]}",
+        "A=(a b); echo ${A[--5]} ${A[99999999999]} ${A[-9]}",
+        "A[--5]=x; A[99999999999]=y; echo ${A[@]}",
+        "set -- a; shift ²; shift 99999999999; echo $99999999999 ${99999999999}",
+        "seq --5; seq ²",
+    ],
+)
+def test_what_is_no_number_breaks_nothing(program: str) -> None:
+    shown(program)
